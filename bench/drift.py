@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.papers.found import table
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.manifest import opened
-from decision.student import NAME as STUDENT_NAME
-from decision.student import Student, load_student
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
+from decision.policy.student import NAME as STUDENT_NAME
+from decision.policy.student import Student, load_student
 from distill.dataset import join, label
 from distill.rollout import Rollout, collect
 from netsim.policies import interpreted

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.processors import usable_cores
+from decision.artefact.processors import usable_cores
 from emulator import load_profile
 from emulator.compile import compile_sources, link_program, toolchain
 from emulator.firmware import ENTRY, read_firmware

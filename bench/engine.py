@@ -21,8 +21,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from decision.documents import write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
 from netsim import Engines
 from netsim.baselines import BaselineSpec
 from netsim.kept import Outcome

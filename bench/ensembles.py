@@ -24,9 +24,9 @@ from codegen.emit import Emission, emit_body
 from codegen.lower import Options
 from codegen.model_body import emit_model
 from codegen.tree_body import StudentBody
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.student import Student
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.policy.student import Student
 from emulator.build import built
 from rlcc.origin import made_by
 

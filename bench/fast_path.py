@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import fast
 from emulator.compile import compile_sources, link_program, toolchain
 from emulator.fast.machine import machine

@@ -17,11 +17,11 @@ import numpy as np
 
 from bench.papers.found import table
 from bench.where.options import add_options, place_of
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.manifest import opened
-from decision.student import NAME as STUDENT_NAME
-from decision.student import load_student
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
+from decision.policy.student import NAME as STUDENT_NAME
+from decision.policy.student import load_student
 from distill.driving import LATER_PS
 from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network

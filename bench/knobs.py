@@ -18,8 +18,8 @@ from pathlib import Path
 from statistics import median
 
 from bench.papers.found import table
-from decision.documents import write_atomically
-from decision.student import Student
+from decision.artefact.documents import write_atomically
+from decision.policy.student import Student
 from distill.distil import distil
 from distill.driving import LATER_PS
 from distill.options import DistillOptions, RolloutOptions

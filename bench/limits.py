@@ -16,7 +16,7 @@ from statistics import mean
 
 from bench.papers.found import table
 from bench.where.options import add_options, place_of
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.network import MS
 from netsim.places import Place as Where
 from netsim.trials import Trial, run

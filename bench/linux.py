@@ -21,21 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.papers.found import table
-from decision.documents import dump_json, write_atomically
-from decision.errors import InputError
-from decision.manifest import opened, sha256
-from decision.tuning import packed, unpacked, words_of
+from codegen.tuning import packed, unpacked, words_of
+from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, sha256
 from emulator.linux import cell as guest
 from emulator.linux import safety
 from emulator.linux.bpftool import OBJECT
 from emulator.linux.cell import STOCK, Control, TcpFlow
-from emulator.linux.congestion import TARGET, control
 from emulator.linux.machine import boot
 from emulator.linux.parts import Parts, agent, machine_parts
 from netsim.kept import Kept
 from netsim.network import MS
 from rlcc.evaluation import linux, prediction
 from rlcc.evaluation.grid import Cell, Grid, Results, Times
+from rlcc.evaluation.linux_control import TARGET, control
 from rlcc.origin import made_by
 
 ROOT = Path(__file__).parents[1]

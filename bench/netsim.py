@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from netsim import Network, Simulation
 from netsim.baselines import BaselineSpec, by_name
 from netsim.network import MS

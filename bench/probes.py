@@ -1,11 +1,12 @@
 """When a flow should ask for its RTT: what each schedule of probes costs and saves, and which one a stated rule takes.
 
 A probe of 84 bytes behind each burst of four packets takes 1.9 % of what a flow could send. With `[probes]` a policy
-asks more rarely (decision/probes.py). Every schedule runs in the same networks with the same seeds as a probe a burst.
-A cell's cost is beside that: half the logarithm of the 99th percentile of latency over its own, and 5 x what goodput
-it lacks, where flows go on; where they end the logarithm of the mean slowdown over its own and half that of the 99th
-percentile; and 20 x the loss beyond it. The rule: of the schedules with which FREED lack at most 1 % of the goodput
-that no probe would leave, which is what `rlcc evaluate --suite` takes for level, the one whose mean cost is least.
+asks more rarely (decision/policy/probes.py). Every schedule runs in the same networks with the same seeds as a probe a
+burst. A cell's cost is beside that: half the logarithm of the 99th percentile of latency over its own, and 5 x what
+goodput it lacks, where flows go on; where they end the logarithm of the mean slowdown over its own and half that of the
+99th percentile; and 20 x the loss beyond it. The rule: of the schedules with which FREED lack at most 1 % of the
+goodput that no probe would leave, which is what `rlcc evaluate --suite` takes for level, the one whose mean cost is
+least.
 
     python -m bench.probes [POLICY ...] [--only SCHEDULE ..] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 """
@@ -21,9 +22,9 @@ from typing import Any
 
 from bench.papers.found import table
 from bench.where.options import add_options, place_of
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.probes import Probes
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.policy.probes import Probes
 from netsim.baselines import BaselineSpec
 from netsim.kept import Kept
 from netsim.network import MS, Network

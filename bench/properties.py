@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from decision.documents import write_atomically
+from decision.artefact.documents import write_atomically
 from emulator.firmware import read_firmware
 from rlcc.behaviour import decided_twice
 from rlcc.origin import made_by

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.papers.found import table
-from decision.documents import load_json, validate, write_atomically
-from decision.errors import InputError
-from decision.student import load_student
+from decision.artefact.documents import load_json, validate, write_atomically
+from decision.artefact.errors import InputError
+from decision.policy.student import load_student
 from rlcc import cli
 from rlcc.console import print_verdict
 from rlcc.origin import made_by

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.doctor import CHROMIUM
 
 WIDTH, HEIGHT = 1180, 745

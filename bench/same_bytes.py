@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.papers.found import table
-from decision.documents import write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
 from rlcc.origin import made_by
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,7 +110,7 @@ a processor without AVX and FMA. [What is done for it](../distill.md#the-same-by
 {table(["processor", *kinds], rows)}
 
 ## Before
-How many steps differed from those on this processor with two cores, before they were computed in `decision/exact.py`
+How many steps differed from those on this processor with two cores, before they were computed in `decision/ir/exact.py`
 (commit 2c5724af, on an AMD EPYC of two cores): leaves by LAPACK, labels by BLAS.
 {BEFORE}"""
 

@@ -20,10 +20,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from bench.papers.found import table
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.student import NAME as STUDENT_NAME
-from decision.student import load_student
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.policy.student import NAME as STUDENT_NAME
+from decision.policy.student import load_student
 from distill.closeness import distance
 from distill.driving import LATER_PS
 from distill.rollout import teacher_policy

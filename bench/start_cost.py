@@ -20,10 +20,10 @@ from bench.papers.found import table
 from bench.papers.runs import say
 from codegen.emit import Emission, emission_of, emit_body
 from codegen.tree_body import StudentBody
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.manifest import opened
-from decision.student import NAME, Header, Student, load_student
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
+from decision.policy.student import NAME, Header, Student, load_student
 from emulator.build import built
 from emulator.profile import load_profile
 from emulator.run import run_vectors

@@ -22,9 +22,9 @@ from typing import Any
 
 from bench.papers.found import table
 from bench.where.options import add_options, place_of
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.policy import Policy
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.kept import Kept, Outcome

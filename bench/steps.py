@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from codegen.emit import emit
-from decision.manifest import opened
+from decision.artefact.manifest import opened
 from distill import distil, rollout
 from distill.dataset import join, label
 from rlcc.recipe import deployment_of, load_recipe, teacher_path

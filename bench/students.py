@@ -21,11 +21,11 @@ from typing import Any
 from bench.papers.found import table
 from bench.recipes import RELATIVE, verdict_of
 from bench.training.__main__ import changed, variant
-from decision.documents import dump_json, read_text, write_atomically
-from decision.errors import InputError
-from decision.manifest import sha256
-from decision.student import NAME as STUDENT
-from decision.student import load_student
+from decision.artefact.documents import dump_json, read_text, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import sha256
+from decision.policy.student import NAME as STUDENT
+from decision.policy.student import load_student
 from distill.rollout import teacher_policy
 from netsim.metric_names import METRICS
 from rlcc import cli

@@ -26,10 +26,10 @@ from codegen.emit import Emission
 from codegen.networks.body import emit_network
 from codegen.networks.quantise import Bits
 from codegen.networks.quantised import quantised
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.manifest import opened
-from decision.network_policy import NetworkPolicy
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
+from decision.policy.network_policy import NetworkPolicy
 from distill import rollout
 from distill.options import RolloutOptions
 from emulator.firmware import read_firmware

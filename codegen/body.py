@@ -15,9 +15,9 @@ from codegen.targets import Target, misfit
 from codegen.trees_c import Physical
 from codegen.vectors import Vectors
 from codegen.walk import Histogram, Walk, walk_of
-from decision.manifest import sha256
-from decision.probes import Probes
-from decision.program import Op, Program
+from decision.artefact.manifest import sha256
+from decision.ir.program import Op, Program
+from decision.policy.probes import Probes
 
 
 class Decider(Protocol):

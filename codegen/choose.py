@@ -14,7 +14,7 @@ from codegen.forms import Lowered, entry_bytes, lowered, questions_of
 from codegen.grouping import groupings
 from codegen.joint import Group, array_of, join, packed, size_of, thresholds_of
 from codegen.walk import Walk
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 FORMS = ("auto", "branches", "index", "joint")
 OBJECTIVES = ("worst", "mean", "size")

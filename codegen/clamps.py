@@ -12,10 +12,10 @@ import numpy as np
 
 from codegen.edges import exact, moved_by
 from codegen.inputs import Columns, Integers, Row, columns_of, count, plausible, split
-from decision.formats import U32_MAX
-from decision.interface import PHASE_SHIFT
-from decision.interpret import trace
-from decision.program import Node, Op, Program
+from decision.ir.formats import U32_MAX
+from decision.ir.interface import PHASE_SHIFT
+from decision.ir.interpret import trace
+from decision.ir.program import Node, Op, Program
 
 SURROUNDINGS = 40
 ROWS_A_POINT = 3

@@ -1,6 +1,6 @@
 """C types from value ranges: a type that the proved range fits, so that nothing overflows or changes in a cast."""
 
-from decision.program import Node
+from decision.ir.program import Node
 
 U32, I32, U64, I64 = "uint32_t", "int32_t", "uint64_t", "int64_t"
 

@@ -10,11 +10,11 @@ from codegen.emit import KIND, emission_of, fill
 from codegen.model_body import ModelBody
 from codegen.networks.body import NetworkBody
 from codegen.tree_body import StudentBody
-from decision import temporary
-from decision.deciders import load_decider
-from decision.manifest import Opened, of_kind
-from decision.model import Model
-from decision.network_policy import NetworkPolicy
+from decision.artefact import temporary
+from decision.artefact.manifest import Opened, of_kind
+from decision.policy.deciders import load_decider
+from decision.policy.model import Model
+from decision.policy.network_policy import NetworkPolicy
 
 
 def differences(firmware: Path | Opened) -> list[str]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from codegen.inputs import Columns, Integers, Row, columns_of, count, keys, plausible, split
-from decision.formats import U32_MAX
-from decision.interpret import trace
-from decision.program import Op, Program
-from decision.ranks import field_behind
+from decision.ir.formats import U32_MAX
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program
+from decision.ir.ranks import field_behind
 
 SURROUNDINGS = 32
 LED, SWEEPS = 8, 12

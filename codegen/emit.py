@@ -21,13 +21,13 @@ from codegen.passes.ratios import ratios, with_multiples
 from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, target_named, targets_named, unserved
 from codegen.tree_body import StudentBody
-from decision.deciders import student_of
-from decision.documents import dump_json, write_atomically
-from decision.errors import InputError
-from decision.fixed import fixed
-from decision.manifest import Manifest, check_place, opened, writing
-from decision.program import Program
-from decision.suggest import choices
+from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Manifest, check_place, opened, writing
+from decision.artefact.suggest import choices
+from decision.ir.fixed import fixed
+from decision.ir.program import Program
+from decision.policy.deciders import student_of
 
 KIND = "firmware"
 WORTH = 0.9

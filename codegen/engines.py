@@ -5,9 +5,9 @@ the proof and the core decide what is true (`rlcc verify`, `rlcc emulate`). The 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from decision.artefact.errors import InputError
+from decision.artefact.suggest import choices
 from decision.cores import timing_of
-from decision.errors import InputError
-from decision.suggest import choices
 
 PRODUCT = 3
 """Cycles of a product, where the core's file leaves them to a multiplier that is not named."""

@@ -13,7 +13,7 @@ value that waits for its use across the branch takes a register that the trees c
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from decision.program import Node, Op, Program
+from decision.ir.program import Node, Op, Program
 
 Operands = Callable[[Node], Iterable[int]]
 

@@ -20,8 +20,8 @@ from codegen.joint import Group, Placing, array_of, placings, share
 from codegen.passes.reorder import asked_for, mean, worst
 from codegen.search import Ask, SearchNode, cheap_pivots, plan
 from codegen.walk import Walk
-from decision.forest import Leaf, Node
-from decision.forest import branches as branches_of
+from decision.ir.forest import Leaf, Node
+from decision.ir.forest import branches as branches_of
 
 INSTRUCTION_BYTES = 4
 BRANCHES_A_NODE = 3  # constant (often two instructions) and branch

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from codegen.ctypes99 import literal
 from codegen.layout import LaidOut, structures
 from codegen.vectors import Vectors
-from decision.program import Program
+from decision.ir.program import Program
 
 VECTORS = ("hidden", "cell")
 """Fields of a context that are arrays in C: hidden_0, hidden_1, .. are hidden[0], hidden[1], .."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from decision import exact
-from decision.interface import STORAGE_RANGE, After, Geometric, LogUniform, Plausible, Uniform
-from decision.program import Program
+from decision.ir import exact
+from decision.ir.interface import STORAGE_RANGE, After, Geometric, LogUniform, Plausible, Uniform
+from decision.ir.program import Program
 
 Integers = NDArray[np.int64]
 Row = dict[str, int]
@@ -23,7 +23,7 @@ def keys(program: Program) -> list[str]:
 
 
 def split(program: Program, columns: Columns) -> tuple[Columns, Columns, Columns]:
-    """Event, parameters and context, as ``decision.interpret`` takes them."""
+    """Event, parameters and context, as ``decision.ir.interpret`` takes them."""
     event = {name: columns[f"event.{name}"] for name in program.interface.event_names}
     params = {name: columns[f"params.{name}"] for name in program.interface.param_names}
     return event, params, {s.name: columns[f"context.{s.name}"] for s in program.state}

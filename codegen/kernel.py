@@ -12,7 +12,7 @@ from codegen.choose import Choice
 from codegen.lower import Options, lower
 from codegen.trees_c import Function, TreePrinter, features_read
 from codegen.walk import Walk, walk_of
-from decision import forest
+from decision.ir import forest
 
 
 @dataclass(frozen=True)

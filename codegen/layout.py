@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from decision.interface import STORAGE_BYTES
-from decision.program import Program
+from decision.ir.interface import STORAGE_BYTES
+from decision.ir.program import Program
 
 WRITTEN = ("context", "action")
 """Groups that a decision writes; the others it gets as const."""

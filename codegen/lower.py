@@ -15,9 +15,9 @@ from codegen.passes.prune import prune
 from codegen.passes.rebalance import rebalance
 from codegen.passes.reorder import reorder
 from codegen.walk import Walk
-from decision.errors import InputError
-from decision.forest import Leaf, Node, integer
-from decision.suggest import choices
+from decision.artefact.errors import InputError
+from decision.artefact.suggest import choices
+from decision.ir.forest import Leaf, Node, integer
 
 PASSES = ("ratios", "ranks", "idle", "high-word", "prune", "merge", "limits", "reorder", "rebalance", "entries")
 """The passes over the arithmetic and over the trees, in their order. Each keeps every value for every input, so each

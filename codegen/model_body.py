@@ -17,12 +17,12 @@ from codegen.targets import BARE
 from codegen.tree_body import TreeBody
 from codegen.trees_c import Physical
 from codegen.vectors import Vectors
-from decision.documents import read_bytes
-from decision.errors import InputError
-from decision.forest import Integers
-from decision.manifest import check_place, opened, sha256
-from decision.model import NAME, Model, comment_text
-from decision.program import Program
+from decision.artefact.documents import read_bytes
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import check_place, opened, sha256
+from decision.ir.forest import Integers
+from decision.ir.program import Program
+from decision.policy.model import NAME, Model, comment_text
 
 Judge = Callable[[Integers], None]
 """Holds the model against its library on the rows [N, features] of the vectors; InputError where they differ."""

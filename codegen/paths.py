@@ -17,9 +17,9 @@ from codegen.edges import Pool, points_of, stored_key, trees_node
 from codegen.inputs import Columns, Row, count, field_range, split
 from codegen.joint import Group
 from codegen.passes.prune import pruned
-from decision.forest import Leaf, Node, value
-from decision.interpret import trace
-from decision.program import Op, Program
+from decision.ir.forest import Leaf, Node, value
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program
 
 CANDIDATES = 96
 """Rows tried for each visit."""

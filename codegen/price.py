@@ -9,7 +9,7 @@ form); the flagship's come out 57 too dear, each alike: it is not known which of
 from codegen.engines import engine_named
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram, counted_sums
-from decision.program import Op
+from decision.ir.program import Op
 
 CALL = 4
 STORE = 2

@@ -18,11 +18,11 @@ from codegen.layout import structures
 from codegen.passes.program import LoweredProgram, counted_sums
 from codegen.saturation import saturations
 from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
-from decision.interface import Knob
-from decision.program import Node, Op, Program
-from decision.quotients import multiples
-from decision.ranks import ranked_features
-from decision.rewrite import needed
+from decision.ir.interface import Knob
+from decision.ir.program import Node, Op, Program
+from decision.ir.quotients import multiples
+from decision.ir.ranks import ranked_features
+from decision.ir.rewrite import needed
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
 OWN = ("leaves", "place")

@@ -14,9 +14,9 @@ from codegen.printer import Printer
 from codegen.targets import ALL, Target, counters_kept
 from codegen.templates import environment
 from codegen.walk import Sum, Walk
-from decision.documents import write_atomically
-from decision.interface import After
-from decision.program import Program
+from decision.artefact.documents import write_atomically
+from decision.ir.interface import After
+from decision.ir.program import Program
 
 CORE = ("rlcc_policy.h", "rlcc_policy.c")
 ALONE = ("rlcc_policy.mk", "rlcc_selftest.c")

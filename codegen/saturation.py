@@ -9,8 +9,8 @@ What wraps is beyond every limit that leaves room for it, so only a value that i
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from decision.formats import U32_MAX
-from decision.program import Op, Program
+from decision.ir.formats import U32_MAX
+from decision.ir.program import Op, Program
 
 
 @dataclass(frozen=True)

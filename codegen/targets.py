@@ -6,9 +6,9 @@ One core (rlcc_policy.c and .h) serves every target; an adapter is the device's 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from decision.errors import InputError
-from decision.interface import AgentKind
-from decision.suggest import meant
+from decision.artefact.errors import InputError
+from decision.artefact.suggest import meant
+from decision.ir.interface import AgentKind
 
 COUNTERS = ("cnp_count", "nack_count", "sent_bytes")
 """Raw signals that count what happened between two decisions."""

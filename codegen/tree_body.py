@@ -8,14 +8,14 @@ from codegen.printer import Printer
 from codegen.trees_c import Physical
 from codegen.vectors import Vectors, make
 from codegen.walk import Histogram
-from decision.errors import InputError
-from decision.forest import integer
-from decision.probes import Probes
-from decision.program import Program
-from decision.student import NAME as STUDENT_NAME
-from decision.student import Student
-from decision.tree_decision import feature_name
-from decision.trigger import SAVED
+from decision.artefact.errors import InputError
+from decision.ir.forest import integer
+from decision.ir.program import Program
+from decision.policy.probes import Probes
+from decision.policy.student import NAME as STUDENT_NAME
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_name
+from decision.policy.trigger import SAVED
 
 
 class TreeBody(Body):

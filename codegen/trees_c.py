@@ -30,8 +30,8 @@ from codegen.joint import Group
 from codegen.passes.reorder import mixed
 from codegen.search import Ask, Found, SearchNode
 from codegen.walk import features_of
-from decision.errors import InputError
-from decision.forest import Leaf, Node, leaves
+from decision.artefact.errors import InputError
+from decision.ir.forest import Leaf, Node, leaves
 
 Physical = Callable[[int, int], str]
 """From (feature, threshold) to the comparison ``feature > threshold`` in physical units, for the comment beside it."""

@@ -14,9 +14,9 @@ from codegen.edges import Pool, make_pool, points_of, stored_key, trees_node
 from codegen.inputs import Integers, Row, anything, columns_of, field_range, keys, plausible, split
 from codegen.joint import Group
 from codegen.paths import cells, find, visits
-from decision.formats import U32_MAX
-from decision.interpret import evaluate
-from decision.program import Program
+from decision.ir.formats import U32_MAX
+from decision.ir.interpret import evaluate
+from decision.ir.program import Program
 
 MOST_VISITS = 8192
 """Branches, leaves and entries that get rows of their own; of more, as many are drawn."""

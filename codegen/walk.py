@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.forest import Forest, Integers, Leaf, Node, branches, leaves, value
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, Integers, Leaf, Node, branches, leaves, value
 
 
 @dataclass(frozen=True)

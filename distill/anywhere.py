@@ -1,9 +1,9 @@
 """Decisions in states that no network of the rollouts leads to.
 
 Signals are drawn anywhere in their range, on a logarithmic scale, each decision anew; the past actions are the
-student's own (decision.cells.act), and an LSTM teacher's memory is that of the flow's whole past. What comes of it is
-no network, but any network could send a part of it; with a small weight it keeps a student near its teacher where the
-rollouts say nothing.
+student's own (decision.policy.cells.act), and an LSTM teacher's memory is that of the flow's whole past. What comes of
+it is no network, but any network could send a part of it; with a small weight it keeps a student near its teacher where
+the rollouts say nothing.
 
 Where signals are held, a flow sees the same from decision to decision, as in a flood that fills the buffer, or where
 flows settle: a student whose action there has another sign than its teacher's stays in the flood.
@@ -11,12 +11,12 @@ flows settle: a student whose action there has another sign than its teacher's s
 
 import numpy as np
 
-from decision import exact
-from decision.cells import act
-from decision.features import PreviousAction
-from decision.formats import FEATURE_LIMIT
-from decision.student import Student
-from decision.tree_decision import build_observer
+from decision.ir import exact
+from decision.ir.formats import FEATURE_LIMIT
+from decision.policy.cells import act
+from decision.policy.features import PreviousAction
+from decision.policy.student import Student
+from decision.policy.tree_decision import build_observer
 from distill.dataset import Dataset
 from teachers.inference import decide_states
 from teachers.teacher import Teacher

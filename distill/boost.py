@@ -5,8 +5,8 @@ Boosting chooses each tree's leaves given the trees before it. Once the splits s
 one least-squares problem over leaf indicators; with ten trees that is 160 unknowns. It costs nothing at run time.
 
 The same data gives the same model on every processor. That CatBoost has the same splits for the same floats was tried,
-not proved (docs/distill.md). The leaves are refitted in decision.exact and rounded to the grid of the integers: model
-and integers are equal.
+not proved (docs/distill.md). The leaves are refitted in decision.ir.exact and rounded to the grid of the integers:
+model and integers are equal.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +16,10 @@ import numpy as np
 from catboost import CatBoostError, CatBoostRegressor
 from numpy.typing import NDArray
 
-from decision import exact, temporary
-from decision.errors import InputError
-from decision.formats import ACTION_BITS, FEATURE_LIMIT
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.ir import exact
+from decision.ir.formats import ACTION_BITS, FEATURE_LIMIT
 from distill.dataset import Dataset
 from distill.falling import pairs_of
 from distill.falling import solved as fallen
@@ -47,7 +48,7 @@ HAIR = 1e-6
 """Seen in float32 beside labels of about 1, and less than half of 2^-16."""
 
 Loss = Callable[[Floats, Floats, Floats], float]
-"""Of sums [N, sums] beside labels [N, sums], by weight [N] (decision.actions)."""
+"""Of sums [N, sums] beside labels [N, sums], by weight [N] (decision.policy.actions)."""
 
 
 def fit(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan
 from typing import Any
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.tolerance import DEFAULT, Tolerance
 
 FLOOR = 0.5

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.student import Student
+from decision.policy.student import Student
 from distill.dataset import Dataset
 
 ROUNDS = 8

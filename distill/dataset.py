@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Action, Choice
-from decision.errors import InputError
-from decision.policy import Observation
+from decision.artefact.errors import InputError
+from decision.policy.actions import Action, Choice
+from decision.policy.policy import Observation
 from distill.rollout import Rollout
 from teachers.inference import network_outputs, triggers
 from teachers.teacher import Teacher
@@ -21,8 +21,8 @@ HELD_OUT = 0.1
 
 @dataclass(frozen=True)
 class Dataset:
-    """``x`` [N, features] integers, ``y`` [N, sums] labels (decision.actions; where there is a trigger, last whether it
-    fires), ``weight`` [N]: its sum is 1 a run."""
+    """``x`` [N, features] integers, ``y`` [N, sums] labels (decision.policy.actions; where there is a trigger, last
+    whether it fires), ``weight`` [N]: its sum is 1 a run."""
 
     x: NDArray[np.int64]
     y: NDArray[np.float64]

@@ -15,14 +15,14 @@ from typing import Any
 
 from catboost import CatBoostRegressor
 
-from decision.actions import Choice, scale_of
-from decision.errors import InputError
-from decision.manifest import writing
-from decision.policy import Observation
-from decision.student import Header, Student
-from decision.suggest import choices
-from decision.tree_decision import seen_names
-from decision.visits import intervals
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import writing
+from decision.artefact.suggest import choices
+from decision.policy.actions import Choice, scale_of
+from decision.policy.policy import Observation
+from decision.policy.student import Header, Student
+from decision.policy.tree_decision import seen_names
+from decision.policy.visits import intervals
 from distill import boost, quantise, rollout, table
 from distill.anywhere import anywhere
 from distill.closeness import Distance, Round, check_measurable, choose, distance, pays

@@ -4,7 +4,7 @@ and the metrics of both, to be compared."""
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from decision.interface import Interface
+from decision.ir.interface import Interface
 from distill.closeness import Metrics, Place
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout, made

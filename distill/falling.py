@@ -15,7 +15,7 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
-from decision import exact
+from decision.ir import exact
 from distill.quantise import exported
 
 TOLERANCE = 1e-12

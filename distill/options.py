@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from decision.quantity import DurationPs, parse_duration_ps
+from decision.artefact.quantity import DurationPs, parse_duration_ps
 from netsim import scenarios
 from netsim.simulation import WINDOW_PS
 

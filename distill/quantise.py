@@ -15,10 +15,10 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
-from decision import temporary
-from decision.errors import InputError
-from decision.forest import Forest, Leaf, Node, Question, oblivious, unrolled
-from decision.formats import FEATURE_LIMIT
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, Leaf, Node, Question, oblivious, unrolled
+from decision.ir.formats import FEATURE_LIMIT
 
 
 @dataclass(frozen=True)

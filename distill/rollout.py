@@ -1,6 +1,6 @@
 """`rlcc rollout`: watch a policy decide in the network, one run a scenario and seed.
 
-Parquet, one row a decision: scenario, seed, the raw record (decision.records), the firmware's integer features
+Parquet, one row a decision: scenario, seed, the raw record (decision.policy.records), the firmware's integer features
 (`feature.<name>`), and what the teacher decides (`teacher_q16`, or `teacher.<knob>`) beside what was applied.
 """
 
@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Scale
-from decision.documents import dump_json
-from decision.errors import InputError
-from decision.formats import ACTION_BITS
-from decision.interface import Interface
-from decision.manifest import Manifest, Opened, of_kind, sha256, writing
-from decision.quantity import parse_duration_ps
-from decision.records import Columns, Trajectories, record_columns
-from decision.tree_decision import feature_names
+from decision.artefact.documents import dump_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Manifest, Opened, of_kind, sha256, writing
+from decision.artefact.quantity import parse_duration_ps
+from decision.ir.formats import ACTION_BITS
+from decision.ir.interface import Interface
+from decision.policy.actions import Scale
+from decision.policy.records import Columns, Trajectories, record_columns
+from decision.policy.tree_decision import feature_names
 from distill.options import RolloutOptions
 from netsim.content import content
 from netsim.deployment import Deployment

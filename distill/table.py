@@ -29,9 +29,9 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.forest import Branch, Forest, Leaf, Node
-from decision.formats import FEATURE_LIMIT
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Forest, Leaf, Node
+from decision.ir.formats import FEATURE_LIMIT
 from distill import boost
 from distill.dataset import Dataset
 from distill.options import DistillOptions

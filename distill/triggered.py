@@ -12,10 +12,10 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
-from decision.actions import Action
-from decision.errors import InputError
-from decision.forest import Branch, Forest, Leaf, Node
-from decision.trigger import SAVED
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Forest, Leaf, Node
+from decision.policy.actions import Action
+from decision.policy.trigger import SAVED
 from distill import boost, quantise
 from distill.dataset import Dataset
 from distill.options import DistillOptions

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from catboost import CatBoostRegressor
 
-from decision.student import Student
+from decision.policy.student import Student
 from distill.boost import read_back
 from distill.closeness import distance
 from distill.driving import Networks, compared

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from decision import temporary
-from decision.errors import InputError
-from decision.manifest import Opened
-from decision.program import Program
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened
+from decision.ir.program import Program
 from emulator.compile import Toolchain, compile_sources, link_program, missing_calls, toolchain
 from emulator.firmware import ENTRY, SOURCE, Firmware, argument_blocks, read_firmware
 from emulator.lines import SourceLines

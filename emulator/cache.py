@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from decision import temporary
-from decision.errors import InputError
-from decision.system_errors import probe
-from decision.temporary import folder_beside, sweep
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.artefact.system_errors import probe
+from decision.artefact.temporary import folder_beside, sweep
 
 HASHES = "contents.sha256"
 """In a folder that was built: the SHA-256 of each other file, under the folder's key."""

@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import memory_map
 from emulator.cache import cache_folder
 from emulator.core import package_folder, version_line

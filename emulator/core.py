@@ -18,8 +18,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from decision.errors import InputError
-from decision.processors import usable_cores
+from decision.artefact.errors import InputError
+from decision.artefact.processors import usable_cores
 from emulator.cache import built_once
 from emulator.profile import Core
 from emulator.tool_errors import check_tool, ended

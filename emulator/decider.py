@@ -9,9 +9,9 @@ import ctypes
 from pathlib import Path
 from types import TracebackType
 
-from decision import temporary
-from decision.errors import InputError
-from decision.manifest import Opened
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened
 from emulator.build import built
 from emulator.core import LIBRARY, Progress, built_core
 from emulator.firmware import ENTRY

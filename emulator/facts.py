@@ -2,7 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.compile import find_gcc, tool_environment, zig_command
 from emulator.core import cxx, version_line
 

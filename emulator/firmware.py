@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.interpret import trace
-from decision.manifest import NAME, Opened, of_kind
-from decision.program import Op, Program
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import NAME, Opened, of_kind
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
 from emulator.vectors import Layout, Records, Vectors, columns_of, computed, read_layouts, read_vectors

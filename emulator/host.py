@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decision import temporary
-from decision.errors import InputError
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
 from emulator.compare import compare
 from emulator.compile import RUNNER_FOLDER, check_optimisation, run_tool, tool_environment, zig_command
 from emulator.core import version_line

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import memory_map
 from emulator.memory_map import Block
 from emulator.objects import Image

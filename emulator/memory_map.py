@@ -10,7 +10,7 @@ instruction memory           data memory
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 INSTRUCTION_BASE = 0x0000_0000
 DATA_BASE = 0x1000_0000

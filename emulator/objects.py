@@ -18,8 +18,8 @@ from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section, SymbolTableSection
 
-from decision.documents import MAX_DOCUMENT_BYTES, read_bytes
-from decision.errors import InputError
+from decision.artefact.documents import MAX_DOCUMENT_BYTES, read_bytes
+from decision.artefact.errors import InputError
 from emulator.riscv import Instruction, Kind, decode
 
 MAX_SECTIONS = 4096

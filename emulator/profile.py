@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.documents import WHOLE_NUMBER, load_toml
-from decision.errors import InputError
-from decision.suggest import meant
+from decision.artefact.documents import WHOLE_NUMBER, load_toml
+from decision.artefact.errors import InputError
+from decision.artefact.suggest import meant
 
 PROFILE_FOLDER = Path(__file__).resolve().parent / "profiles"
 

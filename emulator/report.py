@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision import temporary
-from decision.errors import InputError
-from decision.processors import usable_cores
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.artefact.processors import usable_cores
 from emulator import memory_map
 from emulator.core import EXECUTABLE, Progress, built_core
 from emulator.job import CYCLE_LIMIT, PORTION, State, write_job

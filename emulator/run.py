@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.manifest import Opened
+from decision.artefact.manifest import Opened
 from emulator.build import Build, built
 from emulator.compare import Comparison, compare
 from emulator.core import Progress

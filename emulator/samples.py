@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.documents import read_bytes
-from decision.errors import InputError
-from decision.ranks import RANK
-from decision.visits import Visits, counted
+from decision.artefact.documents import read_bytes
+from decision.artefact.errors import InputError
+from decision.ir.ranks import RANK
+from decision.policy.visits import Visits, counted
 from emulator.firmware import Firmware, tree_inputs
 
 PLACES = ("context", "event", "params")

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from decision import temporary
-from decision.interface import GROUPS
-from decision.program import Program
+from decision.artefact import temporary
+from decision.ir.interface import GROUPS
+from decision.ir.program import Program
 from emulator.compile import NO_ASSEMBLY, run_tool, zig_command
 from emulator.firmware import ENTRY, WRITTEN, Firmware
 

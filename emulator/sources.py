@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from decision.errors import InputError
-from decision.manifest import Opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened
 
 ODD = re.compile(rb"[^\t\n -~]")
 """All but printable ASCII, tabs and newlines: what ends a line for one reader ends it for all."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from decision import temporary
-from decision.errors import InputError
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
 from emulator.compile import Toolchain, compile_policy, compile_sources, link_program, missing_calls
 from emulator.core import Progress
 from emulator.memory_map import Block

@@ -4,9 +4,9 @@ import errno
 import resource
 import signal
 
-from decision import temporary
-from decision.errors import InputError
-from decision.system_errors import cause, check_room, sentence
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.artefact.system_errors import cause, check_room, sentence
 from emulator.cache import cache_folder, check_writable
 
 LEAST_FILES = 64

@@ -1,7 +1,7 @@
 """Test vectors of a firmware folder: ``vectors.csv`` packed into the C structures that the manifest lays out.
 
 manifest.json   details.layout: {"context": {"size": 16, "fields": [{"name", "ctype", "offset"}, ...]}, "event": ...}:
-                the structures that the program has (decision.interface.GROUPS)
+                the structures that the program has (decision.ir.interface.GROUPS)
 vectors.csv     kind, event.*, params.*, context.*, expect.<knob>, ..., expect.context.*; decimal integers
 """
 
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.documents import as_text
-from decision.errors import InputError
-from decision.forest import integer
-from decision.interpret import evaluate
-from decision.program import Program
+from decision.artefact.documents import as_text
+from decision.artefact.errors import InputError
+from decision.ir.forest import integer
+from decision.ir.interpret import evaluate
+from decision.ir.program import Program
 
 MAX_VECTORS, MAX_COLUMNS, MAX_STRUCT_BYTES = 200_000, 256, 1024
 IDENTIFIER, DECIMAL, KIND = (
@@ -73,7 +73,7 @@ class Vectors:
         return len(self.kinds)
 
     def columns(self) -> tuple[Columns, Columns, Columns]:
-        """Event, parameters and context as decision.interpret takes them."""
+        """Event, parameters and context as decision.ir.interpret takes them."""
         return columns_of(self.records)
 
     def inputs(self, index: int) -> dict[str, int]:
@@ -87,7 +87,7 @@ class Vectors:
 
 
 def columns_of(records: Mapping[str, NDArray[np.void]]) -> tuple[Columns, Columns, Columns]:
-    """Event, parameters and context as decision.interpret takes them."""
+    """Event, parameters and context as decision.ir.interpret takes them."""
 
     def group(name: str) -> Columns:
         fields = records[name].dtype.names or () if name in records else ()

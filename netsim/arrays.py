@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from decision.errors import InputError
-from decision.in_flight import InFlight, in_flight_program
-from decision.interfaces.flow_rate import flow_interface
-from decision.interpret import evaluate
-from decision.probes import Probes
+from decision.artefact.errors import InputError
+from decision.ir.interfaces.flow_rate import flow_interface
+from decision.ir.interpret import evaluate
+from decision.policy.in_flight import InFlight, in_flight_program
+from decision.policy.probes import Probes
 from netsim import assembly
 from netsim.cohorts import named
 from netsim.network import Network
@@ -76,7 +76,7 @@ class ArrayEnv(Measured):
     ) -> None:
         """``in_flight``: what a flow may have in flight follows its rate so, whoever sets that. ``probes``: when flows
         ask for their RTT, where the network does not decide that. ``device_rate``: batches and records have the NIC's
-        own rate in force, and decisions go on from it (decision/device_rate.py)."""
+        own rate in force, and decisions go on from it (decision/policy/device_rate.py)."""
         if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
             raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
         check_until(0, duration_ps)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.interface import Interface
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
-from decision.probes import Probes
+from decision.artefact.errors import InputError
+from decision.ir.interface import Interface
+from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
+from decision.policy.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec, MaxMinSpec
 from netsim.cohorts import MOST, Cohort, End, Wire, told_of, whole_ps

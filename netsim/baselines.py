@@ -23,11 +23,11 @@ from pydantic import (
     model_validator,
 )
 
-from decision.documents import Format1, load_toml
-from decision.errors import InputError
-from decision.policy import POLICY_NAME
-from decision.quantity import LINE_FRACTION, RATE_BPS, DurationPs, RateBps, SizeBytes, parse
-from decision.suggest import choices
+from decision.artefact.documents import Format1, load_toml
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import LINE_FRACTION, RATE_BPS, DurationPs, RateBps, SizeBytes, parse
+from decision.artefact.suggest import choices
+from decision.policy.policy import POLICY_NAME
 from netsim import _core
 
 PARAMETERS = Path(__file__).parent / "parameters"

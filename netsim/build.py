@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.manifest import sha256
-from decision.sources import package_hash
+from decision.artefact.manifest import sha256
+from decision.artefact.sources import package_hash
 from netsim import _core
 
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.formats import U32_MAX
-from decision.interface import PHASE_SHIFT, Interface
-from decision.interfaces import TRIGGERED
-from decision.records import ACTION, MAKER
+from decision.artefact.errors import InputError
+from decision.ir.formats import U32_MAX
+from decision.ir.interface import PHASE_SHIFT, Interface
+from decision.ir.interfaces import TRIGGERED
+from decision.policy.records import ACTION, MAKER
 from netsim import _core
 from netsim.engines import Engines
 from netsim.network import LATEST_PS
@@ -168,8 +168,8 @@ def told_of(interface: Interface, configs: "Configs", period_ps: int) -> Told:
 
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:
     """Records as the core has them, by the names of their interface: an agent whose context keeps the knob in force has
-    that, the action and the knobs that follow (columns: decision.records), any other the knobs that were set. Where it
-    keeps a phase too, its phase before the decision, and who made the step."""
+    that, the action and the knobs that follow (columns: decision.policy.records), any other the knobs that were set.
+    Where it keeps a phase too, its phase before the decision, and who made the step."""
     event = dict(zip(interface.event_names, columns["event"], strict=True))
     records = {"t_ps": columns["t_ps"], interface.agent: columns["agent"], "step": columns["step"], **event}
     if not interface.context:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from decision.documents import read_bytes
-from decision.errors import InputError
-from decision.manifest import sha256
+from decision.artefact.documents import read_bytes
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import sha256
 
 
 def content(value: object) -> Any:

@@ -17,8 +17,8 @@ from typing import Literal
 
 import numpy as np
 
-from decision import exact
-from decision.errors import InputError
+from decision.artefact.errors import InputError
+from decision.ir import exact
 from netsim.network import MAX_CLASSES
 from netsim.workloads import sizes
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.interface import Interface
-from decision.interfaces.flow_rate import FLOW_RATE
+from decision.artefact.errors import InputError
+from decision.ir.interface import Interface
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from netsim.assembly import paths, place, told_in
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort

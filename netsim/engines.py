@@ -8,7 +8,7 @@ Engines(4, "coalesce")                .. and a newer event of the flow takes its
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import _core
 
 Overload = Literal["wait", "drop", "coalesce"]

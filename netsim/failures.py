@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decision.errors import InputError
-from decision.quantity import parse_duration_ps
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import parse_duration_ps
 
 LATEST_PS = 100_000_000_000_000
 """Runs may last 100 s."""

@@ -16,9 +16,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from decision import exact
-from decision.errors import InputError
-from decision.quantity import SIZE_BYTES
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import SIZE_BYTES
+from decision.ir import exact
 from netsim.network import MS
 from netsim.splitmix import uniform
 

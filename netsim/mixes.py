@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.baselines import BaselineSpec, MaxMinSpec
 from netsim.cohorts import whole_ps
 from netsim.metric_names import PARTS

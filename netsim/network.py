@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import ceil
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.failures import Failure
 
 WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4

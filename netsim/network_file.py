@@ -12,10 +12,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from decision.documents import read_text
-from decision.errors import InputError
-from decision.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
-from decision.suggest import choices
+from decision.artefact.documents import read_text
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
+from decision.artefact.suggest import choices
 from netsim import failures
 from netsim.network import Network
 

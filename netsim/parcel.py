@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from decision import temporary
-from decision.manifest import sha256
+from decision.artefact import temporary
+from decision.artefact.manifest import sha256
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol
 
-from decision.errors import InputError
-from decision.processors import usable_cores
+from decision.artefact.errors import InputError
+from decision.artefact.processors import usable_cores
 from netsim.answers import Answer, Lost, Task
 
 NAMES = ("here", "threads", "processes", "ray", "ray://HOST:PORT")

@@ -20,15 +20,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Action, Choice, Table
-from decision.deciders import Pupil
-from decision.device_rate import device_rate_program
-from decision.errors import InputError
-from decision.expression import signals
-from decision.features import Place
-from decision.in_flight import InFlight
-from decision.interface import Interface
-from decision.interfaces.flow_rate import (
+from decision.artefact.errors import InputError
+from decision.ir.expression import signals
+from decision.ir.interface import Interface
+from decision.ir.interfaces.flow_rate import (
     CONGESTION_GAIN,
     CONTEXT_RATE_BITS,
     DEVICE_RATE,
@@ -36,14 +31,19 @@ from decision.interfaces.flow_rate import (
     LINE_RATE_Q30,
     TARGET_RATIO,
 )
-from decision.policy import Policy
-from decision.probes import Probes
-from decision.program import Program
-from decision.start import Start, start_program
-from decision.tape import Names, Tape
-from decision.target import congestion_gain_q28, target_ratio
-from decision.weights import TRIGGER
-from decision.weights import shapes as weight_shapes
+from decision.ir.program import Program
+from decision.ir.tape import Names, Tape
+from decision.policy.actions import Action, Choice, Table
+from decision.policy.deciders import Pupil
+from decision.policy.device_rate import device_rate_program
+from decision.policy.features import Place
+from decision.policy.in_flight import InFlight
+from decision.policy.policy import Policy
+from decision.policy.probes import Probes
+from decision.policy.start import Start, start_program
+from decision.policy.target import congestion_gain_q28, target_ratio
+from decision.policy.weights import TRIGGER
+from decision.policy.weights import shapes as weight_shapes
 from netsim import _core
 from netsim.programs import program_config
 from netsim.sites import Paths, Told, device, has_agents
@@ -268,12 +268,12 @@ def compiled(path: Path | str, installed: Installed) -> CompiledPolicy:
 
 
 def program(program: Program, installed: Installed) -> ProgramPolicy:
-    """An integer decision program (decision.program); its interface says what its agents are, and its nodes whether
+    """An integer decision program (decision.ir.program); its interface says what its agents are, and its nodes whether
     queue lengths are read."""
     first = [field.name for field in program.interface.context]
     if [field.name for field in program.state[: len(first)]] != first:
         raise InputError(
-            f"the decision program keeps no {first[0]} as its first field; decision.tree_decision builds it"
+            f"the decision program keeps no {first[0]} as its first field; decision.policy.tree_decision builds it"
         )
     told = replace(installed, interface=program.interface, needs_int=reads_queues(program))
     told.device()

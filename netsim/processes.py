@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.answers import Answer, Lost, Raised, Task
 
 

@@ -1,8 +1,8 @@
 """Integer decision programs as the simulator's core interprets them."""
 
-from decision.errors import InputError
-from decision.program import Op, Program
-from decision.rate import multiplied
+from decision.artefact.errors import InputError
+from decision.ir.program import Op, Program
+from decision.policy.rate import multiplied
 from netsim import _core
 
 

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from decision.errors import InputError
-from decision.extras import missing
-from decision.processors import usable_cores
+from decision.artefact.errors import InputError
+from decision.artefact.extras import missing
+from decision.artefact.processors import usable_cores
 from netsim.answers import Answer, Lost, Raised, Task
 from netsim.build import Build, build
 from netsim.parcel import Packed, Packing, unpacked

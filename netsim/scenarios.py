@@ -26,9 +26,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from decision.errors import InputError
-from decision.quantity import SIZE_BYTES
-from decision.suggest import meant_word
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import SIZE_BYTES
+from decision.artefact.suggest import meant_word
 from netsim import jobs as job_kinds
 from netsim import topology, workloads
 from netsim.jobs import Jobs

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.interface import Interface
-from decision.interfaces.flow_rate import FLOW_RATE
+from decision.artefact.errors import InputError
+from decision.ir.interface import Interface
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from netsim import _core, assembly, scenarios
 from netsim.cohorts import Cohort, Wire, named
 from netsim.cohorts import Records as Records
@@ -31,8 +31,8 @@ DECISION_LATENCY_PS = 900_000  # [RLCC] table 1: 0.9 us for boosted trees on the
 
 @dataclass(frozen=True)
 class Result:
-    """Metrics of the window; records of the whole run where they were asked for (columns: decision.records), of the
-    flows and of each cohort beside them."""
+    """Metrics of the window; records of the whole run where they were asked for (columns: decision.policy.records), of
+    the flows and of each cohort beside them."""
 
     scenario: Scenario
     metrics: dict[str, float]

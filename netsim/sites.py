@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.formats import U32_MAX
-from decision.in_flight import InFlight, before_the_first_decision
-from decision.interface import Interface
-from decision.interfaces import INTERFACES
-from decision.interfaces.flow_rate import LINE_RATE_Q30, base_rtt_recip_q42
+from decision.artefact.errors import InputError
+from decision.ir.formats import U32_MAX
+from decision.ir.interface import Interface
+from decision.ir.interfaces import INTERFACES
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, base_rtt_recip_q42
+from decision.policy.in_flight import InFlight, before_the_first_decision
 from netsim import _core
 from netsim.programs import program_config
 
@@ -32,7 +32,7 @@ class Paths:
         return {"base_rtt_ns": self.base_rtt_ns}
 
     def places(self) -> dict[str, NDArray[np.uint32]]:
-        """What a teacher and a student are told of them, to read records by (decision.records) [flows]."""
+        """What a teacher and a student are told of them, to read records by (decision.policy.records) [flows]."""
         return self.known() | self.params()
 
     def params(self, in_flight: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:

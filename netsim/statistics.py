@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 
 def confidence(values: ArrayLike, level: float = 0.99) -> float:

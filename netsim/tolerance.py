@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import inf, isnan, nan
 
-from decision.errors import InputError
-from decision.suggest import alike
+from decision.artefact.errors import InputError
+from decision.artefact.suggest import alike
 from netsim.metric_names import METRICS
 
 WORDS = {"latency": "latency_mean_us", "fairness": "jain"}

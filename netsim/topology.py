@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from decision.errors import InputError
-from decision.suggest import meant_word
+from decision.artefact.errors import InputError
+from decision.artefact.suggest import meant_word
 from netsim.network import US, Network
 from netsim.splitmix import splitmix64
 

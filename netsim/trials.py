@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from decision.documents import dump_json
-from decision.errors import InputError
-from decision.manifest import sha256
+from decision.artefact.documents import dump_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import sha256
 from netsim.answers import Lost
 from netsim.build import simulator_hash
 from netsim.cohorts import Cohort, Records, Wire

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision import exact
-from decision.errors import InputError
-from decision.suggest import choices
+from decision.artefact.errors import InputError
+from decision.artefact.suggest import choices
+from decision.ir import exact
 from netsim.splitmix import uniform
 
 DATA = Path(__file__).parent / "workload_data"

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from decision.actions import Scale
-from decision.errors import InputError
-from decision.policy import Policy
+from decision.artefact.errors import InputError
+from decision.policy.actions import Scale
+from decision.policy.policy import Policy
 from rlcc.strongest import swept
 from teachers.inference import outputs_of
 from teachers.teacher import Teacher

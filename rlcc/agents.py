@@ -11,10 +11,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from decision.interface import Interface
-from decision.interfaces import FLOW_RATE, INTERFACES
-from decision.quantity import DurationPs
-from decision.suggest import choices
+from decision.artefact.quantity import DurationPs
+from decision.artefact.suggest import choices
+from decision.ir.interface import Interface
+from decision.ir.interfaces import FLOW_RATE, INTERFACES
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort

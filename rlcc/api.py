@@ -4,7 +4,7 @@
     run.verdict.passed, run.firmware.worst_case_cycles, run.rollouts.table()
 
 An artefact is a small frozen object: the folder where it lies, and readers that check it before they give anything.
-Errors are decision.errors.InputError, one sentence each.
+Errors are decision.artefact.errors.InputError, one sentence each.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from decision.deciders import student_of
-from decision.documents import validate
-from decision.errors import InputError
-from decision.extras import needed
-from decision.manifest import Opened
-from decision.manifest import opened as manifest_of
+from decision.artefact.documents import validate
+from decision.artefact.errors import InputError
+from decision.artefact.extras import needed
+from decision.artefact.manifest import Opened
+from decision.artefact.manifest import opened as manifest_of
+from decision.policy.deciders import student_of
 from rlcc.certified import PLACE as CERTIFICATE
 from rlcc.shipped import recipes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    import decision.student
+    import decision.policy.student
     import rlcc.verdict
     import teachers.teacher
     from verify.trusted.certificate import Certificate
@@ -84,7 +84,7 @@ class Rollouts(Artefact):
 class Student(Artefact):
     """The integer trees."""
 
-    def load(self) -> decision.student.Student:
+    def load(self) -> decision.policy.student.Student:
         """Forest (integer thresholds and leaves), observation, action map, and ``report`` of how it was distilled."""
         return student_of(self.manifest)
 

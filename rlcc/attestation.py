@@ -15,10 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from decision.documents import dump_json, load_json, parse_json, read_bytes
-from decision.errors import InputError
-from decision.extras import needed
-from decision.manifest import NAME, Opened, of_kind, opened, sha256
+from decision.artefact.documents import dump_json, load_json, parse_json, read_bytes
+from decision.artefact.errors import InputError
+from decision.artefact.extras import needed
+from decision.artefact.manifest import NAME, Opened, of_kind, opened, sha256
 from rlcc.predicate import predicate_of
 from rlcc.verdict import Check
 from verify.trusted.certificate import Certificate, certificate_of, read_certificate

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from decision.documents import read_bytes
-from decision.errors import InputError
+from decision.artefact.documents import read_bytes
+from decision.artefact.errors import InputError
 from emulator.build import Build
 from emulator.firmware import SOURCE
 from emulator.profile import Profile

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.deciders import Pupil
-from decision.policy import Policy
-from decision.program import Program
-from decision.student import Header
+from decision.ir.program import Program
+from decision.policy.deciders import Pupil
+from decision.policy.policy import Policy
+from decision.policy.student import Header
 from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
 from emulator.linux.cell import FRAME_BYTES

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import click
 
-from decision.compiled import unusable
-from decision.errors import InputError
-from decision.extras import missing
-from decision.suggest import meant
-from decision.system_errors import told
+from decision.artefact.compiled import unusable
+from decision.artefact.errors import InputError
+from decision.artefact.extras import missing
+from decision.artefact.suggest import meant
+from decision.artefact.system_errors import told
 from rlcc import __version__, streams
 
 COULD_NOT_RUN = 2

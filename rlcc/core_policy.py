@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import emulator
-from decision.errors import InputError
-from decision.manifest import Opened, opened, same_artefact
-from decision.sources import package_hash
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened, opened, same_artefact
+from decision.artefact.sources import package_hash
 from emulator.compile import find_compiler
 from emulator.profile import Profile, load_profile, profile_names
 from netsim.policies import IntegerPolicy, decider

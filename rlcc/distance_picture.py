@@ -14,14 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from decision.cells import act
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.features import PreviousAction
-from decision.formats import ACTION_BITS
-from decision.neighbourhood import Around
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.ir.formats import ACTION_BITS
+from decision.policy.cells import act
+from decision.policy.features import PreviousAction
+from decision.policy.neighbourhood import Around
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from rlcc.neighbourhood import teacher_actions
 from teachers.teacher import Teacher
 from verify.trusted.deviation import TeacherClaim

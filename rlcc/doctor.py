@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from decision import temporary
-from decision.compiled import unusable
-from decision.errors import InputError
-from decision.extras import OF_THE_CHECKOUT, extras, offered_here
+from decision.artefact import temporary
+from decision.artefact.compiled import unusable
+from decision.artefact.errors import InputError
+from decision.artefact.extras import OF_THE_CHECKOUT, extras, offered_here
 from emulator.cache import cache_folder
 
 IN_CHECKOUT = (Path(__file__).resolve().parent.parent / "Makefile").is_file()

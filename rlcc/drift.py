@@ -1,4 +1,4 @@
-"""How far traffic has left what a student was made on, by the cells of its forest (decision.visits).
+"""How far traffic has left what a student was made on, by the cells of its forest (decision.policy.visits).
 
 A student is made on several networks; traffic like one of them alone is nothing new, though its shares differ from
 those of all together. So two figures, of the cells and of each feature's intervals:
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.student import Student
-from decision.visits import Intervals, Visits, counted, joined
+from decision.artefact.errors import InputError
+from decision.policy.student import Student
+from decision.policy.visits import Intervals, Visits, counted, joined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,11 +6,11 @@ import click
 
 from codegen.differences import differences
 from codegen.emit import KIND, emission_of, program_of
-from decision.deciders import Decider, decider_file, load_decider
-from decision.errors import InputError
-from decision.manifest import Opened, opened
-from decision.program import Program
-from decision.ranks import same_decision, with_values
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened, opened
+from decision.ir.program import Program
+from decision.ir.ranks import same_decision, with_values
+from decision.policy.deciders import Decider, decider_file, load_decider
 from emulator.firmware import PROGRAM
 
 OPTION = "--foreign-sources"

@@ -6,9 +6,9 @@ on this engine, by this emulator (rlcc.remembered); else the vectors are run aga
 
 from pathlib import Path
 
-from decision.documents import dump_json, write_atomically
-from decision.errors import InputError
-from decision.manifest import opened, writing
+from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, writing
 from emulator.build import Build
 from emulator.report import EmulationReport, from_json
 from rlcc.remembered import Remembered

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from codegen.differences import differences
-from decision.deciders import Decider, Pupil, decider_file
-from decision.errors import InputError
-from decision.manifest import Opened, opened, same_artefact
-from decision.model import Model
-from decision.network_policy import NetworkPolicy
-from decision.program import Program
-from decision.ranks import with_values
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened, opened, same_artefact
+from decision.ir.program import Program
+from decision.ir.ranks import with_values
+from decision.policy.deciders import Decider, Pupil, decider_file
+from decision.policy.model import Model
+from decision.policy.network_policy import NetworkPolicy
+from decision.policy.records import Trajectories
 from distill.driving import LATER_PS
 from emulator import EmulationReport, HostReport, host_compilers, run_on_host
 from emulator.build import Build

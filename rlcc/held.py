@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from decision.manifest import sha256
+from decision.artefact.manifest import sha256
 from emulator.build import Build
 from rlcc.remembered import Remembered
 from teachers.teacher import Teacher

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from decision.documents import load_json
-from decision.errors import InputError
-from decision.neighbourhood import Around
+from decision.artefact.documents import load_json
+from decision.artefact.errors import InputError
+from decision.policy.neighbourhood import Around
 from rlcc.recipe import EmulateOptions
 from verify.trusted.properties import load_properties
 

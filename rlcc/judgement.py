@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.deciders import Decider, Pupil
-from decision.manifest import Opened
-from decision.policy import Observation, Policy
-from decision.records import Trajectories
+from decision.artefact.manifest import Opened
+from decision.policy.deciders import Decider, Pupil
+from decision.policy.policy import Observation, Policy
+from decision.policy.records import Trajectories
 from netsim.samples import Sampling
 from rlcc.closed_loop import PolicyMetrics
 from rlcc.cycles.measure import PathCosts

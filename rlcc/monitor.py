@@ -1,7 +1,7 @@
 """rlcc_monitor.h of a firmware: takes samples of what it is asked, on the device."""
 
 from codegen.templates import environment
-from decision.deciders import load_pupil
+from decision.policy.deciders import load_pupil
 from emulator.firmware import Firmware
 from emulator.samples import sample_type
 from rlcc import __version__

@@ -1,10 +1,10 @@
 """How far a student's actions lie outside its teacher's, over all states that it can run into.
 
 Rollouts hold the states of some networks; a student can do anything in those that they do not hold. Here it is asked in
-every cell of its forest (decision.cells), so that an interval of thresholds is looked at however narrow it is. Compared
-is not with the teacher's action in the very state: where that is steep, a step of a tree is far off it beside the step
-and yet right a little further on. The distance is to the range of the teacher's actions over a neighbourhood of the
-state.
+every cell of its forest (decision.policy.cells), so that an interval of thresholds is looked at however narrow it is.
+Compared is not with the teacher's action in the very state: where that is steep, a step of a tree is far off it beside
+the step and yet right a little further on. The distance is to the range of the teacher's actions over a neighbourhood
+of the state.
 
     distance(state) = max(0, student(state) - max teacher, min teacher - student(state))   over the neighbourhood
 
@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.cells import States, states
-from decision.policy import Observation
-from decision.student import Student
-from decision.tree_decision import feature_name
+from decision.policy.cells import States, states
+from decision.policy.policy import Observation
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_name
 from rlcc.recipe import Neighbourhood
 from teachers.inference import decide_states
 from teachers.teacher import Teacher
@@ -40,7 +40,7 @@ STARTS = (0.0, 0.5, 1.0)
 class Outside:
     """Where the student is furthest outside. ``distance``, ``action``, ``teacher`` (least, greatest) are multipliers of
     the rate - 1; ``state`` says the features in physical units; ``direct`` is the greatest difference of both in one
-    and the same state. Counts as in decision.cells.States; ``compared`` states whose ranges were needed."""
+    and the same state. Counts as in decision.policy.cells.States; ``compared`` states whose ranges were needed."""
 
     distance: float
     action: float

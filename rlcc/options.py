@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from decision.errors import InputError
-from decision.quantity import LINE_FRACTION, MOST, parse
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import LINE_FRACTION, MOST, parse
 
 FOLDER = click.Path(path_type=Path)
 

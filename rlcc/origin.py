@@ -4,7 +4,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from decision.processors import usable_cores
+from decision.artefact.processors import usable_cores
 from rlcc import __version__
 
 ROOT = Path(__file__).resolve().parents[1]

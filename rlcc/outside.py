@@ -9,11 +9,11 @@ from itertools import product
 
 import numpy as np
 
-from decision.cells import states
-from decision.errors import InputError
-from decision.features import PreviousAction
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact.errors import InputError
+from decision.policy.cells import states
+from decision.policy.features import PreviousAction
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from distill.cover import Far
 from rlcc.neighbourhood import extreme, teacher_actions
 from rlcc.recipe import Neighbourhood

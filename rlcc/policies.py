@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from decision.deciders import load_pupil, student_of
-from decision.documents import load_json
-from decision.errors import InputError
-from decision.manifest import NAME, Opened, opened, sha256
-from decision.suggest import choices
+from decision.artefact.documents import load_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import NAME, Opened, opened, sha256
+from decision.artefact.suggest import choices
+from decision.policy.deciders import load_pupil, student_of
 from emulator.firmware import read_firmware
 from emulator.shared import shared_library
 from netsim import baselines

@@ -6,9 +6,9 @@ beside the firmware as `rlcc run` leaves them, their hashes are what the firmwar
 
 from pathlib import Path
 
-from decision.errors import InputError
-from decision.manifest import Opened, opened
-from decision.student import NAME as STUDENT_NAME
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened, opened
+from decision.policy.student import NAME as STUDENT_NAME
 from rlcc.verdict import Check
 from teachers.teacher import Teacher
 

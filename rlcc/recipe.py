@@ -7,11 +7,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from codegen.choose import Limits
 from codegen.lower import Options, check
-from decision.documents import Format1, load_toml
-from decision.errors import InputError
-from decision.interfaces import FLOW_RATE
-from decision.neighbourhood import Around
-from decision.quantity import DurationPs, parse_duration_ps
+from decision.artefact.documents import Format1, load_toml
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import DurationPs, parse_duration_ps
+from decision.ir.interfaces import FLOW_RATE
+from decision.policy.neighbourhood import Around
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
 from emulator.compile import Toolchain, toolchain
 from netsim.cohorts import Cohort

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.documents import load_json, validate
-from decision.errors import InputError
+from decision.artefact.documents import load_json, validate
+from decision.artefact.errors import InputError
 from emulator import EmulationReport
 from emulator.firmware import SOURCE
 from rlcc.reports.folder import JSON

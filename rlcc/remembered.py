@@ -14,10 +14,10 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from decision.documents import dump_json, load_json, write_atomically
-from decision.errors import InputError
-from decision.manifest import sha256
-from decision.sources import imported, meaning
+from decision.artefact.documents import dump_json, load_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import sha256
+from decision.artefact.sources import imported, meaning
 from emulator.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -3,8 +3,8 @@
 from contextlib import suppress
 from pathlib import Path
 
-from decision.errors import InputError
-from decision.manifest import Manifest, opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Manifest, opened
 
 
 def standing(folder: Path, kind: str) -> Manifest | None:

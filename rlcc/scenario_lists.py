@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from decision.suggest import meant
+from decision.artefact.suggest import meant
 
 FILE = Path(__file__).with_suffix(".toml")
 

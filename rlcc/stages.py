@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.manifest import check_place, opened
-from decision.model import Model
-from decision.neighbourhood import Around
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import check_place, opened
+from decision.policy.model import Model
+from decision.policy.neighbourhood import Around
 from distill.options import DistillOptions, RolloutOptions
 from emulator.build import Build
 from emulator.firmware import TREES_ONLY

@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Action, Choice, Level
-from decision.errors import InputError
-from decision.formats import ACTION_BITS
-from decision.interfaces.flow_rate import LINE_RATE_Q30
-from decision.interpret import trace
-from decision.policy import Observation
-from decision.program import Op, Program, StateField
-from decision.rate import multiplied
-from decision.records import Trajectories, in_step
-from decision.tree_decision import seen_names
-from decision.trigger import ROW, Trigger
+from decision.artefact.errors import InputError
+from decision.ir.formats import ACTION_BITS
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program, StateField
+from decision.policy.actions import Action, Choice, Level
+from decision.policy.policy import Observation
+from decision.policy.rate import multiplied
+from decision.policy.records import Trajectories, in_step
+from decision.policy.tree_decision import seen_names
+from decision.policy.trigger import ROW, Trigger
 from distill import rollout
 from distill.options import RolloutOptions
 from netsim.deployment import Deployment

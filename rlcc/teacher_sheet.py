@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Scale
-from decision.errors import InputError
-from decision.input_layout import InputLayout
-from decision.policy import Policy
+from decision.artefact.errors import InputError
+from decision.policy.actions import Scale
+from decision.policy.input_layout import InputLayout
+from decision.policy.policy import Policy
 from teachers.folding import sources
 from teachers.inference import outputs_of
 from teachers.teacher import Teacher

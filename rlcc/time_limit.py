@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 
 @contextmanager

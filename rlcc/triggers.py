@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from decision.interfaces import TRIGGERED
-from decision.records import Trajectories
+from decision.ir.interfaces import TRIGGERED
+from decision.policy.records import Trajectories
 from emulator.firmware import SOURCE
 from emulator.report import EmulationReport
 from rlcc.checks import US_PS

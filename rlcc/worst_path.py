@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.build import Build
 from rlcc.cycles.measure import PathCosts, worst_costs
 from rlcc.verdict import CostlyLine, WorstPath

@@ -24,12 +24,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decision import manifest
-from decision.errors import InputError
-from decision.formats import ACTION_BITS
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS
-from decision.policy import Policy
-from decision.records import ACTION, Trajectories
+from decision.artefact import manifest
+from decision.artefact.errors import InputError
+from decision.ir.formats import ACTION_BITS
+from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS
+from decision.policy.policy import Policy
+from decision.policy.records import ACTION, Trajectories
 from netsim import Simulation
 from netsim.network import Network
 from netsim.places import Threads

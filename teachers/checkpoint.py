@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from decision.documents import read_bytes, write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import read_bytes, write_atomically
+from decision.artefact.errors import InputError
 from teachers.networks import PolicyNetwork, torch
 from teachers.teacher import Weights
 

@@ -14,12 +14,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from decision.documents import Format1, load_toml
-from decision.features import PccRlCongestion, RlCcCongestion
-from decision.flow_options import OBSERVED
-from decision.interfaces.flow_rate import flow_interface
-from decision.policy import Policy
-from decision.quantity import DurationPs
+from decision.artefact.documents import Format1, load_toml
+from decision.artefact.quantity import DurationPs
+from decision.ir.interfaces.flow_rate import flow_interface
+from decision.policy.features import PccRlCongestion, RlCcCongestion
+from decision.policy.flow_options import OBSERVED
+from decision.policy.policy import Policy
 from netsim import scenarios
 from netsim.network import MS
 from teachers.credit import Credit

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from netsim.policies import native
 from netsim.trials import run
 from teachers.adam import adam

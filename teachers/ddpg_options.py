@@ -10,8 +10,8 @@ format = 1
 
 from pydantic import Field, model_validator
 
-from decision.actions import Level, Multiplier
-from decision.quantity import DurationPs
+from decision.artefact.quantity import DurationPs
+from decision.policy.actions import Level, Multiplier
 from netsim.network import MS
 from teachers.round_options import FCT, REWARD, RoundConfig, RoundTraining, Yardstick
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.actions import Choice
-from decision.policy import Policy
+from decision.policy.actions import Choice
+from decision.policy.policy import Policy
 from netsim.policies import native
 from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
@@ -64,7 +64,7 @@ def loss(
 
 
 def rows_of(number: "torch.Tensor", sizes: Sequence[int]) -> list["torch.Tensor"]:
-    """The row chosen in each group [B], of the numbers of combinations [B] (decision/actions/choice.py)."""
+    """The row chosen in each group [B], of the numbers of combinations [B] (decision/policy/actions/choice.py)."""
     rows = []
     for size in reversed(sizes):
         rows.append(number % size)

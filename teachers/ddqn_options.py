@@ -14,9 +14,9 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from decision.actions import Choice, Table
-from decision.errors import InputError
-from decision.quantity import DurationPs
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import DurationPs
+from decision.policy.actions import Choice, Table
 from netsim.network import MS
 from teachers.load import load
 from teachers.round_options import RoundConfig, RoundTraining, Strict

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decision import manifest
-from decision.records import Trajectories
+from decision.artefact import manifest
+from decision.policy.records import Trajectories
 from netsim.policies import native
 from netsim.trials import run
 from teachers import ddqn

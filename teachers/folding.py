@@ -8,10 +8,10 @@ layouts. An order alone moves columns: no bit of a weight changes. A constant or
 import numpy as np
 from numpy.typing import NDArray
 
-from decision import exact
-from decision.input_layout import InputLayout, Numbers
-from decision.policy import Architecture, Policy
-from decision.weights import Shape, shapes
+from decision.ir import exact
+from decision.policy.input_layout import InputLayout, Numbers
+from decision.policy.policy import Architecture, Policy
+from decision.policy.weights import Shape, shapes
 from teachers.teacher import Weights
 
 

@@ -8,8 +8,8 @@ An LSTM runs along every unbroken run of a flow's decisions with a memory of its
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.records import Trajectories
-from decision.weights import TRIGGER
+from decision.policy.records import Trajectories
+from decision.policy.weights import TRIGGER
 from netsim.policies import network_weights
 from teachers.teacher import Teacher
 

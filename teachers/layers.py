@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.weights import Shape
+from decision.artefact.errors import InputError
+from decision.policy.weights import Shape
 from teachers.teacher import LSTM_BIASES
 
 Array = NDArray[np.generic]

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from decision import manifest
-from decision.errors import InputError
-from decision.input_layout import InputLayout
-from decision.policy import Policy, load_policy, read_policy
+from decision.artefact import manifest
+from decision.artefact.errors import InputError
+from decision.policy.input_layout import InputLayout
+from decision.policy.policy import Policy, load_policy, read_policy
 from teachers.folding import folded, trained_shapes
 from teachers.layers import Array, Shapes
 from teachers.onnx_file import read_onnx

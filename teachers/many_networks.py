@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.formats import ACTION_BITS
-from decision.tape import Reading
+from decision.ir.formats import ACTION_BITS
+from decision.ir.tape import Reading
 from netsim.arrays import Batch
 from netsim.environments.task import Task
 from teachers.transitions import RewardTerm

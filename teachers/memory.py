@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision import manifest
-from decision.errors import InputError
+from decision.artefact import manifest
+from decision.artefact.errors import InputError
 from teachers.networks import torch
 from teachers.transitions import Transitions
 

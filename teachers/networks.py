@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.extras import needed
-from decision.policy import Policy
-from decision.trigger import OUTPUTS
-from decision.weights import TRIGGER
+from decision.artefact.errors import InputError
+from decision.artefact.extras import needed
+from decision.policy.policy import Policy
+from decision.policy.trigger import OUTPUTS
+from decision.policy.weights import TRIGGER
 from teachers.sums import torch
 from teachers.teacher import Weights
 

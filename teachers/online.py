@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.features.generic import MOST_BACK
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.policy.features.generic import MOST_BACK
+from decision.policy.records import Trajectories
 from netsim.assembly import told_in
 from netsim.cohorts import Records
 from netsim.policies import native

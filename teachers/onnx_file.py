@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from decision.activation import LEAK
-from decision.documents import read_bytes
-from decision.errors import InputError
-from decision.extras import needed
-from decision.policy import Policy
+from decision.artefact.documents import read_bytes
+from decision.artefact.errors import InputError
+from decision.artefact.extras import needed
+from decision.ir.activation import LEAK
+from decision.policy.policy import Policy
 from teachers.layers import Array, Shapes, match_layers
 
 _MOVES = {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Transpose", "Slice", "Gather", "Concat", "Shape"}

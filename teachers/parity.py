@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.documents import read_text
-from decision.errors import InputError
+from decision.artefact.documents import read_text
+from decision.artefact.errors import InputError
 from teachers.inference import outputs_of
 from teachers.teacher import Teacher
 

@@ -33,9 +33,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Choice
-from decision.errors import InputError
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.policy.actions import Choice
+from decision.policy.records import Trajectories
 from netsim.answers import Lost
 from netsim.network import US
 from netsim.places import current_place

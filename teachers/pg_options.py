@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from decision.actions import Choice
-from decision.documents import Format1
-from decision.errors import InputError
-from decision.interfaces import LONG_FLOW
-from decision.policy import Policy
-from decision.quantity import DurationPs
+from decision.artefact.documents import Format1
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import DurationPs
+from decision.ir.interfaces import LONG_FLOW
+from decision.policy.actions import Choice
+from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.deployment import Deployment
 from netsim.network import MS, Network

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from decision.records import Trajectories
+from decision.policy.records import Trajectories
 from netsim.policies import NativePolicy, native
 from netsim.trials import run
 from teachers.round_options import RewardedConfig

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision import exact
-from decision.actions import Table, scale_of
-from decision.errors import InputError
-from decision.policy import Policy
+from decision.artefact.errors import InputError
+from decision.ir import exact
+from decision.policy.actions import Table, scale_of
+from decision.policy.policy import Policy
 from netsim.environments.task import Task
 from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.network import MS
 from teachers.load import load
 from teachers.teacher import Teacher

@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.documents import Format1
-from decision.errors import InputError
-from decision.policy import Policy
-from decision.quantity import DurationPs
+from decision.artefact.documents import Format1
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import DurationPs
+from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.deployment import Deployment
 from netsim.network import Network

@@ -5,9 +5,9 @@ from pathlib import Path
 import safetensors
 import safetensors.numpy
 
-from decision.documents import read_bytes
-from decision.errors import InputError
-from decision.policy import Policy
+from decision.artefact.documents import read_bytes
+from decision.artefact.errors import InputError
+from decision.policy.policy import Policy
 from teachers.layers import Array, Shapes, match_layers, natural_order
 
 

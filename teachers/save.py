@@ -6,9 +6,9 @@ from typing import Any
 
 import safetensors.numpy
 
-from decision.documents import write_atomically
-from decision.manifest import writing
-from decision.policy import Policy
+from decision.artefact.documents import write_atomically
+from decision.artefact.manifest import writing
+from decision.policy.policy import Policy
 from teachers.load import KIND, POLICY_NAME, WEIGHTS_NAME
 from teachers.teacher import Teacher
 

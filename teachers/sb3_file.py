@@ -13,9 +13,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from decision.documents import MAX_DOCUMENT_BYTES, read_bytes
-from decision.errors import InputError
-from decision.policy import Policy
+from decision.artefact.documents import MAX_DOCUMENT_BYTES, read_bytes
+from decision.artefact.errors import InputError
+from decision.policy.policy import Policy
 from teachers.layers import Array, Shapes, match_layers
 from teachers.sb3_spaces import check_actions, check_observations
 from teachers.torch_file import state_dict

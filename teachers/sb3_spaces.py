@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from decision.actions.action import Action
-from decision.errors import InputError
+from decision.artefact.errors import InputError
+from decision.policy.actions.action import Action
 
 FLOATS = ("float32", "float64")
 

@@ -10,7 +10,7 @@ from math import isnan
 
 import numpy as np
 
-from decision import exact
+from decision.ir import exact
 
 _CONTEXT = Context(prec=30)
 """Digits; a float has 17."""

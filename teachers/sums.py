@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from decision.errors import InputError
-from decision.extras import needed
+from decision.artefact.errors import InputError
+from decision.artefact.extras import needed
 from teachers import mkl
 from teachers.curriculum import Kernels
 

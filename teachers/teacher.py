@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.policy import Policy
-from decision.weights import Shape, shapes
+from decision.artefact.errors import InputError
+from decision.policy.policy import Policy
+from decision.policy.weights import Shape, shapes
 
 Weights = dict[str, NDArray[np.float32]]
 

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from decision.documents import MAX_DOCUMENT_BYTES, read_bytes
-from decision.errors import InputError
-from decision.extras import needed
-from decision.policy import Policy
+from decision.artefact.documents import MAX_DOCUMENT_BYTES, read_bytes
+from decision.artefact.errors import InputError
+from decision.artefact.extras import needed
+from decision.policy.policy import Policy
 from teachers.layers import Array, Shapes, match_layers
 
 _STORAGES = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "HalfStorage": "<f2"}

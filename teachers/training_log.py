@@ -16,9 +16,9 @@ from math import isfinite
 from pathlib import Path
 from types import TracebackType
 
-from decision.documents import read_text, write_atomically
-from decision.errors import InputError
-from decision.system_errors import writing_to
+from decision.artefact.documents import read_text, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.system_errors import writing_to
 from teachers import event_file
 
 CSV, CURVES, EVENTS = "scalars.csv", "curves.svg", "events.out.tfevents"

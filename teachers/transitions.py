@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.actions import Choice, Multiplier, Table
-from decision.features import AnyFeature, Place
-from decision.formats import ACTION_BITS
-from decision.policy import Observation, Policy
-from decision.records import Trajectories
-from decision.tape import Reading
+from decision.ir.formats import ACTION_BITS
+from decision.ir.tape import Reading
+from decision.policy.actions import Choice, Multiplier, Table
+from decision.policy.features import AnyFeature, Place
+from decision.policy.policy import Observation, Policy
+from decision.policy.records import Trajectories
 
 Floats = NDArray[np.float32]
 

@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from decision import exact
-from decision.features import PccRlCongestion, RlCcCongestion
-from decision.policy import Policy
+from decision.ir import exact
+from decision.policy.features import PccRlCongestion, RlCcCongestion
+from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.network import US, Network
 from netsim.policies import native

@@ -4,8 +4,8 @@ from bench.codegen.contender import Source
 from bench.codegen.outside import AnySubject, Outside
 from bench.codegen.retold import Leaf, Question, binary
 from bench.codegen.subjects import FloatTree, Subject
-from decision import forest
-from decision.forest import Node, unrolled
+from decision.ir import forest
+from decision.ir.forest import Node, unrolled
 
 
 def if_else(subject: AnySubject, _: str) -> Source:

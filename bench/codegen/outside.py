@@ -22,7 +22,7 @@ from bench.codegen.contender import Absent
 from bench.codegen.subjects import DEPTH, LEAF_BITS, RANGES, TREES, Subject, catboost_options, uniform
 from codegen.frontends import from_sklearn, load
 from codegen.frontends.grid import Grid
-from decision.model import Model
+from decision.policy.model import Model
 
 Library = Literal["catboost", "lightgbm", "xgboost", "scikit-learn"]
 SUFFIX = {"catboost": ".cbm", "lightgbm": ".txt", "xgboost": ".json"}

@@ -11,9 +11,9 @@ from bench.codegen import core
 from bench.codegen.contender import Contender, Source, Takes
 from bench.codegen.outside import AnySubject
 from bench.codegen.rows import Rows, cells
-from decision.documents import dump_json, write_atomically
-from decision.errors import InputError
-from decision.manifest import sha256
+from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import sha256
 from emulator.compile import Compiler
 from emulator.core import built_core
 from emulator.profile import Profile

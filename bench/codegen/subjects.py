@@ -15,11 +15,11 @@ import numpy as np
 from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
-from decision.forest import Forest
-from decision.formats import FEATURE_LIMIT
-from decision.manifest import opened
-from decision.program import Op
-from decision.student import load_student
+from decision.artefact.manifest import opened
+from decision.ir.forest import Forest
+from decision.ir.formats import FEATURE_LIMIT
+from decision.ir.program import Op
+from decision.policy.student import load_student
 from distill.quantise import check, quantise
 
 TREES, DEPTH = 10, 4

@@ -17,8 +17,8 @@ from typing import TypeVar
 from bench.drawn.students import drawn, words
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.errors import InputError
-from decision.manifest import writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import writing
 from emulator.build import Build, built
 from emulator.profile import load_profile
 from verify.check.recheck import recheck

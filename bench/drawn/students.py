@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, TypeAdapter
 
-from decision.actions import Multiplier, Table, TanhMap
-from decision.forest import Forest, Node, depth, oblivious
-from decision.in_flight import InFlight
-from decision.interfaces.flow_rate import flow_interface
-from decision.policy import Limits, Observation
-from decision.start import Start
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.ir.forest import Forest, Node, depth, oblivious
+from decision.ir.interfaces.flow_rate import flow_interface
+from decision.policy.actions import Multiplier, Table, TanhMap
+from decision.policy.in_flight import InFlight
+from decision.policy.policy import Limits, Observation
+from decision.policy.start import Start
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 
 FEATURES: tuple[dict[str, Any], ...] = (
     {"kind": "previous_action"},

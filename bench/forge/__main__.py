@@ -15,8 +15,8 @@ from bench.forge.page import PAGE, page
 from bench.forge.results import WRONG, Results, Row
 from bench.forge.session import NAMES, asked_again, drawn, judged, prepared_copy
 from bench.forge.subjects import MADE, Subject, finished, from_run
-from decision.documents import write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
 
 WORK = Path("build") / "forge"
 

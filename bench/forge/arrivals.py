@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from bench.forge.judges import Files
-from decision.interpret import evaluate
-from decision.program import Program
-from decision.quantity import LineFractionQ30
-from decision.ranks import with_values
-from decision.student import NAME, load_student
+from decision.artefact.quantity import LineFractionQ30
+from decision.ir.interpret import evaluate
+from decision.ir.program import Program
+from decision.ir.ranks import with_values
+from decision.policy.student import NAME, load_student
 from emulator.firmware import PROGRAM
 
 LONGEST = 4096

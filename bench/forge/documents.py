@@ -20,9 +20,9 @@ from bench.forge.judges import Answer, Files
 from bench.forge.places import field_of
 from bench.forge.subjects import Subject
 from bench.forge.texts import damaged, dumped
-from decision.model import NAME as MODEL
-from decision.network_policy import NAME as NETWORK
-from decision.student import NAME as STUDENT
+from decision.policy.model import NAME as MODEL
+from decision.policy.network_policy import NAME as NETWORK
+from decision.policy.student import NAME as STUDENT
 
 Judge = Callable[[Files], Answer]
 WHOLE = "the whole text"

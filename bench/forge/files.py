@@ -11,7 +11,7 @@ from bench.forge import judges, seal
 from bench.forge.documents import Forgery, Judge
 from bench.forge.judges import Files
 from bench.forge.subjects import Subject
-from decision.manifest import NAME, sha256
+from decision.artefact.manifest import NAME, sha256
 
 Edit = Callable[[Path], None]
 """Of one file that is there."""

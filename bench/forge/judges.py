@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from decision.documents import load_json
-from decision.errors import InputError
+from decision.artefact.documents import load_json
+from decision.artefact.errors import InputError
 from rlcc import cli
 
 Words = list[str | Path]
@@ -265,8 +265,8 @@ def recipe(files: Files) -> Answer:
 
 def student(files: Files) -> Answer:
     """What `rlcc emit` reads of a student folder."""
-    from decision.manifest import opened
-    from decision.student import NAME, load_student
+    from decision.artefact.manifest import opened
+    from decision.policy.student import NAME, load_student
 
     def whole() -> object:
         opened(files.student, "student")

@@ -17,13 +17,13 @@ import numpy as np
 
 from bench.forge.judges import commanded
 from bench.forge.subjects import MADE, Say, Subject, prepared, standing
-from decision.errors import InputError
-from decision.forest import Forest, oblivious
-from decision.manifest import writing
-from decision.policy import Policy
-from decision.student import Student
-from decision.tree_decision import seen_names
-from decision.weights import shapes
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import writing
+from decision.ir.forest import Forest, oblivious
+from decision.policy.policy import Policy
+from decision.policy.student import Student
+from decision.policy.tree_decision import seen_names
+from decision.policy.weights import shapes
 from rlcc.shipped import FOLDER
 from teachers.load import load
 from teachers.save import save

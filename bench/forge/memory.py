@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from decision.manifest import of_kind
+from decision.artefact.manifest import of_kind
 
 REMEMBERED: tuple[tuple[str, str], ...] = (
     ("verify.check.recheck", "Judge"),

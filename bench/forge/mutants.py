@@ -26,9 +26,9 @@ from bench.forge.subjects import Subject
 from bench.forge.texts import dumped
 from codegen.differences import body_in
 from codegen.emit import emission_of, emit_body
-from decision.documents import dump_json, load_json
-from decision.errors import InputError
-from decision.manifest import opened
+from decision.artefact.documents import dump_json, load_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
 from emulator.build import built
 from verify.trusted.certificate import image_hash
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.forge.documents import Forgery
 from bench.forge.subjects import Subject, hash_of
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ("decision", "codegen", "emulator", "verify", "rlcc", "teachers", "netsim", "bench/forge")

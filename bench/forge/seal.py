@@ -13,7 +13,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.forge.edits import UNKNOWN
-from decision.manifest import NAME, artefact_hash, sha256
+from decision.artefact.manifest import NAME, artefact_hash, sha256
 from rlcc.attestation import PAYLOAD_TYPE, pre_authentication
 from verify.trusted.certificate import FILES, content_hash
 

@@ -16,8 +16,8 @@ from bench.forge.mutants import code_mutants, data_mutants
 from bench.forge.results import DISAGREED, Row
 from bench.forge.subjects import Subject, copy_of
 from bench.forge.truth import Case, explained
-from decision.documents import read_bytes
-from decision.errors import InputError
+from decision.artefact.documents import read_bytes
+from decision.artefact.errors import InputError
 
 NAMES = (*DOCUMENTS, *BESIDE)
 MUTANTS = 40

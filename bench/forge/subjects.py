@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from bench.forge.judges import Files, attest, attestation, check, failed, gate
 from bench.forge.judges import recipe as recipe_read
 from bench.forge.texts import dumped
-from decision.deciders import load_decider
-from decision.errors import InputError
-from decision.manifest import opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
+from decision.policy.deciders import load_decider
 from emulator.build import build
 from emulator.firmware import read_firmware
 from netsim.tolerance import DEFAULT

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bench.forge.edits import DEPTH, DIGITS, Raw, Twice
-from decision.documents import dump_json
+from decision.artefact.documents import dump_json
 
 MARK = "\ue000"
 """Around numbers of raw parts while the rest is dumped; no document of ours holds it."""

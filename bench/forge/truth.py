@@ -21,14 +21,14 @@ from bench.forge.arrivals import decisions
 from bench.forge.judges import Answer, Files
 from bench.forge.places import field_of, value_at
 from bench.forge.subjects import Subject
-from decision.cells import act
-from decision.errors import InputError
-from decision.forest import Forest
-from decision.formats import ACTION_BITS
-from decision.program import Program
-from decision.student import NAME as STUDENT
-from decision.student import load_student
-from decision.tree_decision import feature_names
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest
+from decision.ir.formats import ACTION_BITS
+from decision.ir.program import Program
+from decision.policy.cells import act
+from decision.policy.student import NAME as STUDENT
+from decision.policy.student import load_student
+from decision.policy.tree_decision import feature_names
 from emulator.build import built
 from emulator.firmware import PROGRAM
 from emulator.vectors import read_layouts

@@ -14,7 +14,7 @@ from bench.mutants.children import Fate
 from bench.mutants.draw import Mutant, draw
 from bench.mutants.run import run
 from bench.mutants.targets import TARGETS
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

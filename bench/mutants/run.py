@@ -13,7 +13,7 @@ from bench.mutants import fresh
 from bench.mutants.children import Fate
 from bench.mutants.draw import Mutant
 from bench.mutants.session import Session
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ BEHAVIOUR = "tests/verify/behaviour/test"
 BESIDE = "tests/verify/deviation/test"
 RANGES = "tests/verify/ranges/test"
 TARGETS: dict[str, tuple[str, ...]] = {
-    "decision/cells.py": ("tests/decision/test_cells_steps.py",),
+    "decision/policy/cells.py": ("tests/decision/policy/test_cells_steps.py",),
     "emulator/firmware.py": ("tests/emulator/test_firmware.py", "tests/emulator/test_firmware_sources.py"),
     "emulator/sources.py": ("tests/emulator/test_firmware_sources.py",),
-    "decision/neighbourhood.py": ("tests/decision/test_neighbourhood.py",),
+    "decision/policy/neighbourhood.py": ("tests/decision/policy/test_neighbourhood.py",),
     "rlcc/checks.py": ("tests/rlcc/test_checks.py", "tests/rlcc/test_behaviour.py"),
     "rlcc/fidelity.py": ("tests/rlcc/test_fidelity.py",),
     "rlcc/gate.py": (

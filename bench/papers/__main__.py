@@ -11,7 +11,7 @@ from bench.papers.command import DOCS, SEEDS, run_sections, store
 from bench.papers.found import Found
 from bench.papers.traffic import QUICK, TIMES
 from bench.where.options import add_options
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

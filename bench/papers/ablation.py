@@ -18,7 +18,7 @@ from bench.papers.target import tunable_teacher
 from bench.papers.theory import BETA, TARGET
 from bench.papers.traffic import TIMES, four_to_one
 from bench.papers.trained import MLP, Aim, trained
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.network import MS
 from netsim.policies import PolicySpec, native, turned
 from netsim.simulation import DECISION_LATENCY_PS

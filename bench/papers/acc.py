@@ -18,9 +18,9 @@ from bench.papers.acc_bed import Deciders
 from bench.papers.command import store
 from bench.papers.runs import say
 from bench.where.options import add_options, place_of
-from decision.documents import load_toml, write_atomically
-from decision.errors import InputError
-from decision.interfaces import QUEUE_MARKING
+from decision.artefact.documents import load_toml, write_atomically
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import QUEUE_MARKING
 from netsim.kept import Kept
 from netsim.network import US
 from netsim.policies import PolicySpec, fixed, native

@@ -22,8 +22,8 @@ from bench.papers.found import Figure, listed, table, wrapped
 from bench.papers.runs import percent_off, say
 from bench.training.trained import Training, trained
 from bench.where.options import place_of
-from decision.documents import read_text, write_atomically
-from decision.interfaces import FABRIC_MARKING
+from decision.artefact.documents import read_text, write_atomically
+from decision.ir.interfaces import FABRIC_MARKING
 from distill.rollout import teacher_policy
 from netsim.deployment import Deployment
 from netsim.kept import Kept, Outcome

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from bench.papers.acc_bed import Deciders
 from bench.papers.found import Figure, table
 from bench.papers.pictures import STYLE, svg
-from decision.documents import dump_json, write_atomically
-from decision.manifest import sha256
-from decision.sources import package_hash
+from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.manifest import sha256
+from decision.artefact.sources import package_hash
 from netsim import Cohort, Simulation
 from netsim.assembly import switches_of_queues
 from netsim.build import simulator_hash

@@ -21,8 +21,8 @@ from bench.papers.command import store
 from bench.papers.found import Figure, listed, table
 from bench.papers.pictures import STYLE, svg
 from bench.papers.runs import spread
-from decision.documents import dump_json
-from decision.manifest import sha256
+from decision.artefact.documents import dump_json
+from decision.artefact.manifest import sha256
 from netsim import Cohort, Simulation
 from netsim.build import simulator_hash
 from netsim.content import content

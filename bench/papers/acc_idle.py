@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bench.papers.acc_bed import Deciders
 from bench.papers.found import table
 from bench.papers.runs import Metrics, percent_off, spread
-from decision.interfaces import QUEUE_MARKING
-from decision.records import Columns, Trajectories
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.policy.records import Columns, Trajectories
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment
 from netsim.engines import Engines

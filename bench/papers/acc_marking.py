@@ -20,8 +20,8 @@ from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.pictures import STYLE, svg
 from bench.papers.sections import Column, Section, cell
 from bench.papers.traffic import named
-from decision.documents import load_toml
-from decision.features.generic import Bucket
+from decision.artefact.documents import load_toml
+from decision.policy.features.generic import Bucket
 from netsim import baselines, workloads
 from netsim.baselines import BaselineSpec, Rate, StepRate
 from netsim.network import MS

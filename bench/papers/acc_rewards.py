@@ -27,7 +27,7 @@ from bench.papers.pictures import STYLE, svg
 from bench.papers.runs import percent_off, say, spread
 from bench.training.trained import Training, trained
 from bench.where.options import place_of
-from decision.documents import read_text
+from decision.artefact.documents import read_text
 from distill.rollout import teacher_policy
 from netsim.kept import Kept, Outcome
 from netsim.network import MS

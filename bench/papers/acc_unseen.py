@@ -26,9 +26,9 @@ from bench.papers.found import table, wrapped
 from bench.papers.runs import say
 from bench.papers.trained import distilled
 from bench.training.trained import place_of, trained
-from decision.documents import read_text, write_atomically
-from decision.manifest import opened
-from decision.student import NAME, load_student
+from decision.artefact.documents import read_text, write_atomically
+from decision.artefact.manifest import opened
+from decision.policy.student import NAME, load_student
 from distill.options import RolloutOptions
 from distill.rollout import collect, teacher_policy
 from netsim import Cohort

@@ -27,10 +27,10 @@ from bench.papers.runs import Metrics, Run, run_all, say
 from bench.papers.sections import INFLATION, LOSS, Column, cell
 from bench.papers.traffic import Traffic, named
 from bench.where.options import place_of
-from decision.documents import dump_json, load_toml, read_text, write_atomically
-from decision.errors import InputError
-from decision.manifest import sha256
-from decision.policy import Policy
+from decision.artefact.documents import dump_json, load_toml, read_text, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import sha256
+from decision.policy.policy import Policy
 from netsim.build import simulator_hash
 from netsim.network import MS
 from netsim.policies import native

@@ -20,9 +20,9 @@ from bench.papers import auto_cost, contenders
 from bench.papers.contenders import INT8_CYCLES
 from bench.papers.runs import Metrics, percent_off, say
 from bench.where.options import add_options, place_of
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
 from netsim import scenarios
 from netsim.baselines import BaselineSpec, by_name
 from netsim.cohorts import Cohort

@@ -7,9 +7,9 @@ from bench.cpu import children_s
 from bench.papers import contenders, int8_cost
 from bench.papers.contenders import INT8_CYCLES
 from bench.papers.int8_cost import Int8
-from decision.actions import Choice
-from decision.errors import InputError
-from decision.weights import shapes
+from decision.artefact.errors import InputError
+from decision.policy.actions import Choice
+from decision.policy.weights import shapes
 from emulator.build import Build, build
 from emulator.compile import find_gcc, toolchain
 from emulator.firmware import read_firmware

@@ -35,8 +35,8 @@ from bench.papers.command import store
 from bench.papers.found import table
 from bench.papers.runs import say
 from bench.where.options import add_options, place_of
-from decision.errors import InputError
-from decision.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
 from netsim.demotion import thresholds
 from netsim.kept import Kept
 from netsim.network import MS

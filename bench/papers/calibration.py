@@ -21,8 +21,8 @@ from bench.papers.contenders import ROOT
 from bench.papers.found import listed, table, wrapped
 from bench.papers.traffic import SELDOM_PERIOD_PS
 from bench.where.options import add_options, place_of
-from decision.documents import write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
 from netsim.baselines import by_name
 from netsim.kept import Kept
 from netsim.network import MS, US, Network

@@ -6,7 +6,7 @@ from bench.papers import contenders, telemetry
 from bench.papers.contenders import Contender
 from bench.papers.runs import Metrics, Run
 from bench.papers.traffic import Traffic, named
-from decision.student import Student
+from decision.policy.student import Student
 from netsim.network import MS
 from netsim.policies import interpreted
 from netsim.simulation import DECISION_LATENCY_PS

@@ -24,7 +24,7 @@ from bench.papers.found import Found, listed, table
 from bench.papers.runs import Run
 from bench.papers.sections import GOODPUT, LATENCY, UNFAIRNESS, cell
 from bench.papers.theory import BETA, fixed_point
-from decision.interfaces.flow_rate import RATE_FRACTION_BITS
+from decision.ir.interfaces.flow_rate import RATE_FRACTION_BITS
 from netsim import topology
 from netsim.network import MS, Network
 

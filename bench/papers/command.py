@@ -10,9 +10,9 @@ from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.runs import Metrics, run_all
 from bench.papers.sections import Section, wanted
 from bench.where.options import add_options, place_of
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.student import NAME, Student, load_student
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.policy.student import NAME, Student, load_student
 from teachers.load import load
 
 SEEDS = 3

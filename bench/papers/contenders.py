@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.manifest import sha256
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import sha256
 from netsim.baselines import BaselineSpec, by_name
 from netsim.build import simulator_hash
 from netsim.mixes import Mix, Steering

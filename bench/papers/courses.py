@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.papers.runs import Metrics, Run, say
-from decision.documents import write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
 from netsim.answers import Lost
 from netsim.places import Place
 from netsim.simulation import Simulation

@@ -17,7 +17,7 @@ from bench.papers.command import add_docs, store, written
 from bench.papers.contenders import TEACHERS
 from bench.papers.found import beside, listed, table, wrapped
 from bench.papers.pictures import STYLE, svg
-from decision.features import PreviousAction
+from decision.policy.features import PreviousAction
 from rlcc.origin import made_by
 from teachers.curriculum import congestion_feature
 from teachers.inference import decide_states

@@ -20,11 +20,11 @@ from bench.papers import contenders, int8_cost
 from bench.papers.int8_cost import Int8
 from bench.papers.runs import Metrics, percent_off, say, spread
 from bench.where.options import add_options, place_of
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.interfaces import TRIGGERED
-from decision.records import Columns
-from decision.weights import TRIGGER, shapes
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import TRIGGERED
+from decision.policy.records import Columns
+from decision.policy.weights import TRIGGER, shapes
 from emulator.build import built
 from emulator.run import run_vectors
 from netsim import topology

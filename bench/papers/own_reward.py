@@ -31,9 +31,9 @@ from bench.papers.sections import (
 from bench.papers.traffic import TIMES, Traffic, named
 from bench.papers.trained import PCC_RL, OwnReward, distilled, trained
 from bench.where.options import place_of
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.student import NAME, Student, load_student
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.policy.student import NAME, Student, load_student
 from distill.options import DistillOptions, RolloutOptions
 from netsim.policies import PolicySpec, interpreted, native
 from netsim.simulation import DECISION_LATENCY_PS

@@ -16,7 +16,7 @@ from bench.papers.found import Found, listed, wrapped
 from bench.papers.pcc_rl import LOOSE, PAIRS, Rows, long_short_tables, rounds
 from bench.papers.sections import DROPS_FINE, Section
 from bench.papers.traffic import MILD, SELDOM, SELDOM_PERIOD_PS, TIMES, Traffic, named, seldom_long_short
-from decision.documents import write_atomically
+from decision.artefact.documents import write_atomically
 from netsim.network import MS
 from netsim.scenarios import MILD_NODE_BYTES, MILD_NODES, MILD_PERIOD_PS
 from rlcc.origin import made_by

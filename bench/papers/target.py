@@ -24,11 +24,11 @@ from bench.papers.theory import TARGET
 from bench.papers.traffic import TIMES, Traffic, named
 from bench.papers.trained import MLP as TRAINING
 from bench.papers.trained import Aim, trained
-from decision.documents import write_atomically
-from decision.interfaces.flow_rate import TARGET_RATIO, flow_interface
-from decision.policy import Policy
-from decision.student import Student
-from decision.target import RATIOS
+from decision.artefact.documents import write_atomically
+from decision.ir.interfaces.flow_rate import TARGET_RATIO, flow_interface
+from decision.policy.policy import Policy
+from decision.policy.student import Student
+from decision.policy.target import RATIOS
 from netsim.policies import NativePolicy, PolicySpec, interpreted, native, turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.origin import made_by

@@ -19,7 +19,7 @@ from bench.papers.found import Found, listed, table, wrapped
 from bench.papers.sections import GOODPUT, LOSS, Column, Section, cell
 from bench.papers.summary import compared
 from bench.papers.traffic import Traffic, named
-from decision.documents import write_atomically
+from decision.artefact.documents import write_atomically
 from netsim.network import MS
 from netsim.policies import NativePolicy
 from netsim.simulation import DECISION_LATENCY_PS

@@ -13,8 +13,8 @@ from typing import Any
 from bench.papers.contenders import ROOT
 from bench.papers.runs import say
 from bench.papers.theory import BETA, TARGET
-from decision.documents import dump_json, read_text
-from decision.manifest import sha256
+from decision.artefact.documents import dump_json, read_text
+from decision.artefact.manifest import sha256
 from distill.options import DistillOptions, RolloutOptions
 from netsim.build import simulator_hash
 from netsim.content import content

@@ -23,7 +23,7 @@ from bench.papers.found import Figure, listed, table, wrapped
 from bench.papers.runs import say
 from bench.starts import CHOOSE, REPORT, Cell, Metrics, cost, figures
 from bench.where.options import place_of
-from decision.documents import read_text, write_atomically
+from decision.artefact.documents import read_text, write_atomically
 from netsim.baselines import PARAMETERS, BaselineSpec, by_name
 from netsim.kept import Kept
 from netsim.policies import PolicySpec, native

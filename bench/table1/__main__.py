@@ -12,8 +12,8 @@ from bench.table1.contenders import Contender, contenders
 from bench.table1.fit import PAPER_US, fits
 from bench.table1.network import closed_loop
 from bench.table1.page import Row, write
-from decision.documents import load_json, write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import load_json, write_atomically
+from decision.artefact.errors import InputError
 from emulator import emulate
 from emulator.profile import load_profile
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc import cli
 
 TEACHERS = Path(__file__).parents[2] / "fixtures" / "teachers"

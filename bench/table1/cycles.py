@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.compile import compile_sources, link_program, toolchain
 from emulator.firmware import ENTRY, Firmware, read_firmware
 from emulator.objects import Image, read_image

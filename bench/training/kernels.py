@@ -20,8 +20,8 @@ from typing import Any, get_args
 from bench.cpu import children_s
 from bench.papers.contenders import ROOT
 from bench.papers.found import table
-from decision.documents import read_text
-from decision.errors import InputError
+from decision.artefact.documents import read_text
+from decision.artefact.errors import InputError
 from teachers.curriculum import Kernels
 
 NAMES = ("robust", "rl-cc-mlp", "pcc-rl-lstm")

@@ -21,9 +21,9 @@ from bench.cpu import children_s
 from bench.papers.contenders import ROOT, TEACHERS
 from bench.papers.found import table
 from bench.papers.runs import say
-from decision import manifest
-from decision.documents import load_json, load_toml, read_text, write_atomically
-from decision.errors import InputError
+from decision.artefact import manifest
+from decision.artefact.documents import load_json, load_toml, read_text, write_atomically
+from decision.artefact.errors import InputError
 from rlcc.origin import made_by
 from teachers.methods import method_of
 

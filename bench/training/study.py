@@ -27,8 +27,8 @@ from bench.papers.found import NONE, table
 from bench.training.__main__ import TRAINED, Judged, changed, config_of, judge
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.documents import dump_json, load_json, read_text, write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import dump_json, load_json, read_text, write_atomically
+from decision.artefact.errors import InputError
 from distill import distil, rollout
 from distill.options import DistillOptions, RolloutOptions
 from emulator.build import built

@@ -22,8 +22,8 @@ from bench.papers.found import NONE, listed, table
 from bench.papers.runs import Metrics, say
 from bench.training.__main__ import TRAINED
 from bench.training.trained import Training, trained, validated
-from decision.documents import read_text, write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import read_text, write_atomically
+from decision.artefact.errors import InputError
 from netsim.kept import Kept
 from netsim.metric_names import METRICS
 from netsim.policies import native

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from bench.training.__main__ import TRAINED
-from decision.documents import dump_json, load_json, write_atomically
-from decision.errors import InputError
-from decision.manifest import NAME as MANIFEST
+from decision.artefact.documents import dump_json, load_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import NAME as MANIFEST
 from netsim.answers import Lost
 from netsim.processes import Processes
 from teachers.adpg import TrainReport

@@ -1,5 +1,5 @@
-"""Front ends: models made elsewhere -> ``decision.model.Model``. One door: ``load``, for files; ``from_sklearn`` and
-``from_catboost`` for models in memory.
+"""Front ends: models made elsewhere -> ``decision.policy.model.Model``. One door: ``load``, for files; ``from_sklearn``
+and ``from_catboost`` for models in memory.
 
     a library's file --reader--> Forest (exact rationals) --quantise, on a Grid--> Model (integers)
 """
@@ -17,9 +17,9 @@ from codegen.frontends.grid import Grid, load_grid
 from codegen.frontends.predictions import of_catboost, of_sklearn
 from codegen.frontends.quantise import quantise
 from codegen.frontends.xgboost_json import read_xgboost
-from decision.documents import load_json, read_bytes, read_text
-from decision.errors import InputError
-from decision.model import Model, comment_text, load_model
+from decision.artefact.documents import load_json, read_bytes, read_text
+from decision.artefact.errors import InputError
+from decision.policy.model import Model, comment_text, load_model
 
 READ = "CatBoost's cbm or JSON, XGBoost's JSON, LightGBM's text, treelite's serialised models, or a model of rlcc"
 

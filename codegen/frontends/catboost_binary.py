@@ -9,9 +9,9 @@ from typing import Any
 from codegen.frontends.catboost_export import ABSENT, export
 from codegen.frontends.catboost_json import read_catboost, refuse
 from codegen.frontends.forest import Forest
-from decision import temporary
-from decision.errors import InputError
-from decision.extras import missing
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.artefact.extras import missing
 
 MAGIC = b"CBM1"
 CHILD = Path(__file__).with_name("catboost_export.py")

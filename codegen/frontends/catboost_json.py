@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Value, ask
-from decision import exact
-from decision.errors import InputError
-from decision.forest import MAX_DEPTH
-from decision.model import Task
+from decision.artefact.errors import InputError
+from decision.ir import exact
+from decision.ir.forest import MAX_DEPTH
+from decision.policy.model import Task
 
 TASKS: dict[str, Task] = {
     "Logloss": "binary",

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.frontends.predictions import ABSENT, LIBRARIES, SUFFIXES, UNREAD
-from decision import temporary
-from decision.documents import dump_json, write_atomically
-from decision.errors import InputError
-from decision.forest import Integers
-from decision.model import Model
+from decision.artefact import temporary
+from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.ir.forest import Integers
+from decision.policy.model import Model
 
 CPU_S = 4
 """Of the library's process: its import, the model, all rows."""

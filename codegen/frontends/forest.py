@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, isfinite, isnan
 
-from decision.errors import InputError
-from decision.forest import MAX_DEPTH
-from decision.model import Task
+from decision.artefact.errors import InputError
+from decision.ir.forest import MAX_DEPTH
+from decision.policy.model import Task
 
 FLOAT32_BITS, FLOAT64_BITS = 24, 53
 """Integers up to 2^24 in size, over any power of two, are exact in float32; up to 2^53 in a double."""

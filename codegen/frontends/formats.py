@@ -11,7 +11,7 @@ from codegen.frontends.catboost_json import is_catboost
 from codegen.frontends.lightgbm_text import is_lightgbm
 from codegen.frontends.treelite_model import is_treelite
 from codegen.frontends.xgboost_json import is_xgboost
-from decision.model import KIND
+from decision.policy.model import KIND
 
 CBM, TREELITE, LIGHTGBM, CATBOOST, XGBOOST, RLCC = "cbm", "treelite", "lightgbm", "catboost", "xgboost", "rlcc"
 JSON = "json"

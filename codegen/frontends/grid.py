@@ -19,9 +19,9 @@ from math import ceil, floor, isfinite
 from pathlib import Path
 from typing import Any
 
-from decision.documents import read_text
-from decision.errors import InputError
-from decision.model import GridFeature
+from decision.artefact.documents import read_text
+from decision.artefact.errors import InputError
+from decision.policy.model import GridFeature
 
 BITS = (-30, 30)
 """Fraction bits that may be declared."""

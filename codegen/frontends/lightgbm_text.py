@@ -10,8 +10,8 @@ each tree has as many bytes as its size.
 from fractions import Fraction
 
 from codegen.frontends.forest import FLOAT64_BITS, INT32_BITS, Ask, Forest, Question, Value, as_many, grow, only
-from decision.errors import InputError
-from decision.model import Task
+from decision.artefact.errors import InputError
+from decision.policy.model import Task
 
 FIRST_LINE = "tree"
 TASKS: dict[str, Task] = {"binary": "binary", "multiclass": "argmax", "multiclassova": "argmax"}

@@ -10,9 +10,9 @@ from math import inf, nextafter
 
 from codegen.frontends.forest import Ask, Forest, Value, questions, values
 from codegen.frontends.grid import Border, Grid, grid_feature, threshold
-from decision.errors import InputError
-from decision.forest import Branch, Leaf
-from decision.model import INT32, GridFeature, Model
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Leaf
+from decision.policy.model import INT32, GridFeature, Model
 
 MOST_LEAF_BITS = 30
 SECOND_HAND = ("treelite",)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Question, Value, grow
-from decision.errors import InputError
-from decision.model import Task
+from decision.artefact.errors import InputError
+from decision.policy.model import Task
 
 TREES = ("DecisionTreeRegressor", "DecisionTreeClassifier", "ExtraTreeRegressor", "ExtraTreeClassifier")
 FORESTS = ("RandomForestRegressor", "RandomForestClassifier", "ExtraTreesRegressor", "ExtraTreesClassifier")

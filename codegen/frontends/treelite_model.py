@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Question, Value, as_many, grow, only
-from decision.documents import read_bytes
-from decision.errors import InputError
-from decision.extras import needed
-from decision.model import Task
+from decision.artefact.documents import read_bytes
+from decision.artefact.errors import InputError
+from decision.artefact.extras import needed
+from decision.policy.model import Task
 
 LIBRARY = "treelite"
 LESS, LESS_OR_EQUAL, GREATER, GREATER_OR_EQUAL = 2, 3, 4, 5

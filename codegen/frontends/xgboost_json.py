@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from codegen.frontends.forest import FLOAT32_BITS, Ask, Forest, Question, Value, as_many, grow, only
-from decision import exact
-from decision.errors import InputError
-from decision.model import Task
+from decision.artefact.errors import InputError
+from decision.ir import exact
+from decision.policy.model import Task
 
 Float32 = np.float32
 

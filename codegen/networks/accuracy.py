@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from codegen.networks.floats import Weights, actions, activations
 from codegen.networks.recorded import Integers, Recorded, integer_rows
-from decision.actions import Action, Choice
-from decision.formats import ACTION_BITS
-from decision.network import Int8Network
-from decision.network_decision import Input
-from decision.policy import Policy
-from decision.records import in_step
+from decision.ir.formats import ACTION_BITS
+from decision.ir.network import Int8Network
+from decision.policy.actions import Action, Choice
+from decision.policy.network_decision import Input
+from decision.policy.policy import Policy
+from decision.policy.records import in_step
 
 
 def integer_actions(network: Int8Network, rows: Integers, starts: Integers) -> Integers:

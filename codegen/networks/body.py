@@ -18,13 +18,13 @@ from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
 from codegen.targets import Target, adapter_bytes, misfit
 from codegen.vectors import Vectors
-from decision.errors import InputError
-from decision.features import PreviousAction
-from decision.forest import integer
-from decision.network_policy import NAME as NETWORK_NAME
-from decision.network_policy import NetworkPolicy
-from decision.probes import Probes
-from decision.program import Program
+from decision.artefact.errors import InputError
+from decision.ir.forest import integer
+from decision.ir.program import Program
+from decision.policy.features import PreviousAction
+from decision.policy.network_policy import NAME as NETWORK_NAME
+from decision.policy.network_policy import NetworkPolicy
+from decision.policy.probes import Probes
 
 
 class NetworkBody(Body):

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.networks.recorded import Recorded
-from decision import exact
-from decision.actions import Choice, scale_of
-from decision.activation import activated
-from decision.policy import Policy
-from decision.records import in_step
+from decision.ir import exact
+from decision.ir.activation import activated
+from decision.policy.actions import Choice, scale_of
+from decision.policy.policy import Policy
+from decision.policy.records import in_step
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from codegen.ctypes99 import I32, literal
-from decision.network import TANH_Q15, Int8Network, Matrix
+from decision.ir.network import TANH_Q15, Int8Network, Matrix
 
 WIDTH = 116
 """Columns of a table's lines."""

@@ -15,8 +15,8 @@ from codegen.initialisers import is_vector
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
 from codegen.trees_c import Statement
-from decision.network import Int8Network
-from decision.program import Op, Program
+from decision.ir.network import Int8Network
+from decision.ir.program import Op, Program
 
 
 class NetworkPrinter(Printer):

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 from codegen.networks.accuracy import errors
 from codegen.networks.floats import actions, activations
 from codegen.networks.recorded import Recorded
-from decision import exact
-from decision.actions import Choice, Scale, Table, scale_of
-from decision.activation import activated
-from decision.errors import InputError
-from decision.features import AnyFeature, PccRlCongestion, RlCcCongestion
-from decision.formats import ACTION_BITS
-from decision.interfaces.flow_rate import INFLATION_BITS, RATE_FRACTION_BITS
-from decision.network import ACTION_ENTRIES, GATE_BITS, Int8Network, Layer, Lstm, Matrix
-from decision.network_decision import MAX_SHIFT, ROOT_BITS, Input, wants_root
-from decision.policy import Policy
+from decision.artefact.errors import InputError
+from decision.ir import exact
+from decision.ir.activation import activated
+from decision.ir.formats import ACTION_BITS
+from decision.ir.interfaces.flow_rate import INFLATION_BITS, RATE_FRACTION_BITS
+from decision.ir.network import ACTION_ENTRIES, GATE_BITS, Int8Network, Layer, Lstm, Matrix
+from decision.policy.actions import Choice, Scale, Table, scale_of
+from decision.policy.features import AnyFeature, PccRlCongestion, RlCcCongestion
+from decision.policy.network_decision import MAX_SHIFT, ROOT_BITS, Input, wants_root
+from decision.policy.policy import Policy
 
 Floats = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from codegen.networks.accuracy import errors, told
 from codegen.networks.quantise import Bits, check, quantise
 from codegen.networks.recorded import recorded, split
-from decision.errors import InputError
-from decision.network_policy import NetworkPolicy
-from decision.policy import Policy
-from decision.records import Trajectories
-from decision.student import Header
+from decision.artefact.errors import InputError
+from decision.policy.network_policy import NetworkPolicy
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
+from decision.policy.student import Header
 
 FORMS = {"mlp-int8": "mlp", "lstm-int8": "lstm"}
 """Form of the firmware, and the kind of network that it is a form of."""

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Choice, scale_of
-from decision.errors import InputError
-from decision.interfaces import FLOW_RATE
-from decision.interpret import trace
-from decision.network_decision import Input, build_inputs, narrowed
-from decision.policy import Policy
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interpret import trace
+from decision.policy.actions import Choice, scale_of
+from decision.policy.network_decision import Input, build_inputs, narrowed
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

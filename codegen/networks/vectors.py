@@ -14,8 +14,8 @@ from codegen.inputs import Columns, Row, anything, columns_of, keys, plausible, 
 from codegen.networks.printer import inputs_of
 from codegen.vectors import Vectors
 from codegen.vectors import make as make_common
-from decision.interpret import evaluate, trace
-from decision.network import (
+from decision.ir.interpret import evaluate, trace
+from decision.ir.network import (
     ACTION_STEP_BITS,
     GATE_BITS,
     GATE_MAX,
@@ -27,7 +27,7 @@ from decision.network import (
     Lstm,
     tanh_of,
 )
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 
 CANDIDATES = 4096
 WALKS, STEPS = 8, 24

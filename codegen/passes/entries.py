@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from codegen.choose import Limits
 from codegen.engines import CostModel
 from codegen.forms import Lowered, entry_bytes
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 
 INT32 = range(-(2**31), 2**31)
 

@@ -6,8 +6,8 @@ where the shifted operands still fit 32 bits. A shifted operand that another pro
 
 from collections.abc import Sequence
 
-from decision.program import Node, Op, Program, ProgramBuilder
-from decision.rewrite import rewritten
+from decision.ir.program import Node, Op, Program, ProgramBuilder
+from decision.ir.rewrite import rewritten
 
 
 def high_words(program: Program) -> Program:

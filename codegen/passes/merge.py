@@ -6,7 +6,7 @@ a > 3 ? 5 : 2   +   a > 3 ? 1 : -1   =   a > 3 ? 6 : 1
 from dataclasses import replace
 
 from codegen.walk import Walk
-from decision.forest import Branch, Leaf, Node
+from decision.ir.forest import Branch, Leaf, Node
 
 
 def merge(walk: Walk) -> Walk:

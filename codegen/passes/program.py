@@ -14,12 +14,12 @@ from codegen.lower import Dump, Options, check, lower
 from codegen.passes.entries import Tail, tail_of, with_tail
 from codegen.passes.highword import high_words
 from codegen.walk import Feature, Histogram, Walk, only_trees_of, walk_of
-from decision.errors import InputError
-from decision.idle import without_idle_clamps
-from decision.program import Node, Op, Program
-from decision.quotients import Multiples, multiples
-from decision.ranks import RANK, Ranking, field_behind, ranked_features, rankings
-from decision.rewrite import needed
+from decision.artefact.errors import InputError
+from decision.ir.idle import without_idle_clamps
+from decision.ir.program import Node, Op, Program
+from decision.ir.quotients import Multiples, multiples
+from decision.ir.ranks import RANK, Ranking, field_behind, ranked_features, rankings
+from decision.ir.rewrite import needed
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ branch could never be taken: it costs cycles and trips MISRA's rules on conditio
 from dataclasses import replace
 
 from codegen.walk import Walk
-from decision.forest import Branch, Leaf, Node
+from decision.ir.forest import Branch, Leaf, Node
 
 Known = dict[int, tuple[int, int]]
 """known[feature] = (a, b): on this path a <= feature <= b."""

@@ -9,18 +9,18 @@ A rank that a corrupted context holds is cut to the greatest that there is. Of a
 the rank is 0 as the value was, which lies above no threshold that is not negative.
 
 This is another program: its context holds something else. For every context that can come about it decides the same:
-``decision.ranks.with_values`` reads it back.
+``decision.ir.ranks.with_values`` reads it back.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.fork import fork_of
-from decision.forest import Forest, mapped
-from decision.interface import STORAGE_RANGE
-from decision.program import Node, Op, Program, ProgramBuilder, StateField
-from decision.ranks import RANK
-from decision.rewrite import needed
+from decision.ir.forest import Forest, mapped
+from decision.ir.interface import STORAGE_RANGE
+from decision.ir.program import Node, Op, Program, ProgramBuilder, StateField
+from decision.ir.ranks import RANK
+from decision.ir.rewrite import needed
 
 MOST = 255
 """Thresholds that a byte counts."""

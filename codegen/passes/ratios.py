@@ -4,17 +4,17 @@
     after    scaled = (count << 8) + 1;                          trees ask scaled > 13 * over, > 41 * over
 
 The trees' feature is then how many of these multiples the dividend is above; the search for its place among them
-(codegen/search.py) never computes it. This is another program, equal for every input: ``decision/quotients.py`` has the
-proof, and reads it back. What else needs the quotient (a context that keeps it) keeps the division.
+(codegen/search.py) never computes it. This is another program, equal for every input: ``decision/ir/quotients.py`` has
+the proof, and reads it back. What else needs the quotient (a context that keeps it) keeps the division.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from decision.forest import Branch, Forest, mapped
-from decision.program import Op, Program, ProgramBuilder, StateField
-from decision.quotients import COUNTED, Division, division_of, held
-from decision.rewrite import needed
+from decision.ir.forest import Branch, Forest, mapped
+from decision.ir.program import Op, Program, ProgramBuilder, StateField
+from decision.ir.quotients import COUNTED, Division, division_of, held
+from decision.ir.rewrite import needed
 
 
 def ratios(program: Program) -> dict[int, Division]:

@@ -11,7 +11,7 @@ from itertools import permutations
 from codegen.engines import CostModel
 from codegen.passes.prune import Known, pruned
 from codegen.walk import Feature, Walk
-from decision.forest import Branch, Leaf, Node, branches, depth
+from decision.ir.forest import Branch, Leaf, Node, branches, depth
 
 MOST_SPLITS = 5
 """Up to 120 orders are tried."""

@@ -17,8 +17,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.documents import read_text, validate
-from decision.errors import InputError
+from decision.artefact.documents import read_text, validate
+from decision.artefact.errors import InputError
 
 FOLDER = Path(__file__).resolve().parent
 Cycles = Annotated[int, Field(ge=1, le=255)]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from decision.errors import InputError
-from decision.interface import GROUPS
-from decision.manifest import Opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened
+from decision.ir.interface import GROUPS
 from emulator import _fast
 from emulator.build import built
 from emulator.fast.machine import machine

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.processors import usable_cores
+from decision.artefact.errors import InputError
+from decision.artefact.processors import usable_cores
 from emulator import _fast, memory_map
 from emulator.fast.machine import machine
 from emulator.fast.timing import Timing, timing

@@ -8,8 +8,8 @@ varying duration.
 
 from dataclasses import asdict, dataclass
 
+from decision.artefact.errors import InputError
 from decision.cores import timing_of
-from decision.errors import InputError
 from emulator import _fast
 from emulator.profile import IbexCore, Profile
 

@@ -1,6 +1,6 @@
 """`python -m emulator.linux`: make the machine's parts, and print what they were made of."""
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux.parts import machine_parts
 
 try:

@@ -2,8 +2,8 @@
 
 import re
 
-from decision.documents import parse_json
-from decision.errors import InputError
+from decision.artefact.documents import parse_json
+from decision.artefact.errors import InputError
 
 OBJECT, MAP = "rlcc_bpf.o", "rlcc_bpf.data"
 """libbpf calls the map of an object's variables after its file."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux import bpftool
 from emulator.linux.bpftool import OBJECT
 from emulator.linux.machine import boot

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux.cpio import archive
 from emulator.linux.parts import Parts, agent
 

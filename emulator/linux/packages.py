@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 WANTED = ("qemu-system-x86", "linux-image-amd64", "busybox-static", "iproute2", "bpftool")
 APT_LINE = "apt-get update"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from decision.documents import dump_json
-from decision.errors import InputError
+from decision.artefact.documents import dump_json
+from decision.artefact.errors import InputError
 from emulator.cache import built_once
 from emulator.compile import tool_environment, zig_command
 from emulator.linux.cpio import archive

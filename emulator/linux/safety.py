@@ -5,7 +5,7 @@ while traffic runs, a map with values that no operator may set. One boot; memory
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux import bpftool
 from emulator.linux.bpftool import OBJECT
 from emulator.linux.cell import PORT, Bottleneck, Control, TcpFlow, path_lines, read, register_lines, table

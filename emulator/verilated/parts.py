@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from decision.errors import InputError
-from decision.extras import missing
+from decision.artefact.errors import InputError
+from decision.artefact.extras import missing
 
 MEMORY_PORT = Path(__file__).resolve().parent.parent / "rtl" / "rlcc_memory_port.sv"
 """A memory with its latency, which the tops of the simple cores share."""

@@ -44,7 +44,7 @@ enum class Activation : std::uint8_t { identity, relu, leaky_relu, elu, tanh, si
 inline constexpr std::array<std::string_view, 7> ACTIVATIONS = {"identity", "relu",    "leaky_relu", "elu",
                                                                 "tanh",     "sigmoid", "clip"};
 
-// decision/activation.py says what each is.
+// decision/ir/activation.py says what each is.
 inline void activate(Activation activation, float *y, std::uint32_t n) {
   const auto each = [y, n](auto function) {
     for (std::uint32_t j = 0; j < n; ++j)

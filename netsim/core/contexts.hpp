@@ -25,7 +25,7 @@ struct DeviceConfig {
   std::int32_t new_phase = -1; // of a new agent, above the knob in that word; -1: the word is the knob alone
   std::optional<ProgramConfig> follows; // from that knob alone to all of them, as a site takes them
 
-  static constexpr std::uint32_t kPhaseShift = 30; // decision.interface.PHASE_SHIFT
+  static constexpr std::uint32_t kPhaseShift = 30; // decision.ir.interface.PHASE_SHIFT
   static constexpr std::uint32_t kBelow = (std::uint32_t{1} << kPhaseShift) - 1;
 
   // What a first word of context stands for: a new agent's is 0.

@@ -1,5 +1,5 @@
 // What decides for an agent: an event in, knobs out, both as whole numbers in the order of an interface
-// (decision/interface.py). What they mean only the interface and the site know, where the agent lives (site.hpp).
+// (decision/ir/interface.py). What they mean only the interface and the site know, where the agent lives (site.hpp).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Shape {
   std::uint32_t knobs = 0;
 };
 
-// Who made a step: where agents have a start (decision/start.py), their phase may; firmware does not say.
+// Who made a step: where agents have a start (decision/policy/start.py), their phase may; firmware does not say.
 enum class Maker : std::uint8_t { policy, phase, unknown };
 
 // What a decider says of a decision that it has made.

@@ -1,4 +1,4 @@
-// The integer decision program (decision/program.py) in the place of the C that is printed from it.
+// The integer decision program (decision/ir/program.py) in the place of the C that is printed from it.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
     event[device_rate_q20] = static_cast<std::uint32_t>(std::ceil(s.rate * 0x1p20));
 }
 
-// What the device says, in the decision's own arithmetic (decision/device_rate.py). 2^30 alone is line rate.
+// What the device says, in the decision's own arithmetic (decision/policy/device_rate.py). 2^30 alone is line rate.
 std::uint32_t FlowSite::held(std::uint32_t known, Words event) const {
   if (event.size() <= device_rate_q20)
     return known;

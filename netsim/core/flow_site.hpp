@@ -1,4 +1,4 @@
-// Agents that are flows (decision/interfaces/flow_rate.py): who sets their rates, and what of that holds at the
+// Agents that are flows (decision/ir/interfaces/flow_rate.py): who sets their rates, and what of that holds at the
 // senders.
 //
 // A flow's event is the response to its RTT probe. A decider is asked then; a hand-written algorithm (baseline.hpp) has

@@ -1,4 +1,4 @@
-// Agents that are long flows (decision/interfaces/long_flow.py): those that have fallen to the last class
+// Agents that are long flows (decision/ir/interfaces/long_flow.py): those that have fallen to the last class
 // (demotion.hpp). One of them is asked in the first period after it came or one came or went that shares its sender or
 // receiver; it is told of itself, of the others that run, and of those that went last, and sets its class, a cap on its
 // rate, its plane.

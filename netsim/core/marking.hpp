@@ -1,4 +1,4 @@
-// How a port's queue marks, as the three knobs that agents set (decision/interfaces/marking.py).
+// How a port's queue marks, as the three knobs that agents set (decision/ir/interfaces/marking.py).
 #pragma once
 
 #include <algorithm>

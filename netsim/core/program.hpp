@@ -1,4 +1,4 @@
-// Interpreter of the integer decision program (decision/program.py), bit for bit what the emitted C computes.
+// Interpreter of the integer decision program (decision/ir/program.py), bit for bit what the emitted C computes.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace netsim {
 
-enum class Op : std::uint8_t { // the numbers of decision.program.Op
+enum class Op : std::uint8_t { // the numbers of decision.ir.program.Op
   constant,
   event,
   param,

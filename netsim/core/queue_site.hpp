@@ -1,4 +1,4 @@
-// Agents that are queues of switch ports (decision/interfaces/queue_marking.py): one a port and traffic class. A queue
+// Agents that are queues of switch ports (decision/ir/interfaces/queue_marking.py): one a port and traffic class. A queue
 // is told what happened in it since its last decision, and sets the thresholds of its marking.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Expressions over floats as a flat list of steps (decision/tape.py): what a teacher observes, and what its outputs
+// Expressions over floats as a flat list of steps (decision/ir/tape.py): what a teacher observes, and what its outputs
 // decide. A step is one float64 operation; constants stand in the first registers, step i's value in the next ones.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace netsim {
 
-enum class FloatOp : std::uint8_t { // the numbers of decision.tape.FloatOp
+enum class FloatOp : std::uint8_t { // the numbers of decision.ir.tape.FloatOp
   signal,
   elapsed, // signal a - signal b, modulo 2^32
   known,

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.formats import ACTION_BITS
-from decision.interfaces.flow_rate import DEVICE_RATE
-from decision.tape import Reading
+from decision.artefact.errors import InputError
+from decision.ir.formats import ACTION_BITS
+from decision.ir.interfaces.flow_rate import DEVICE_RATE
+from decision.ir.tape import Reading
 from netsim.arrays import Batch
 from netsim.environments.task import Task
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.environments.episode import Episode
 from netsim.environments.spaces import action_space, observation_space
 from netsim.environments.task import Task

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.extras import needed
+from decision.artefact.errors import InputError
+from decision.artefact.extras import needed
 from netsim.environments.episode import Episode
 from netsim.environments.spaces import action_space, observation_space
 from netsim.environments.task import Task

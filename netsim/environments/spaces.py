@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from decision.actions import Table
-from decision.extras import needed
+from decision.artefact.extras import needed
+from decision.policy.actions import Table
 from netsim.environments.task import Task
 
 with needed():

@@ -1,7 +1,7 @@
 """What is to be learned: a network, what its flows observe, how they act and what they are rewarded for.
 
-The tables are those of a policy.toml and the features those of decision.features: what is trained on a task becomes a
-teacher by writing the same tables down. Defaults: RL-CC's (section 3 and published code).
+The tables are those of a policy.toml and the features those of decision.policy.features: what is trained on a task
+becomes a teacher by writing the same tables down. Defaults: RL-CC's (section 3 and published code).
 """
 
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Scale, Table, TanhMap
-from decision.errors import InputError
-from decision.features import PccRlCongestion, RlCcCongestion
-from decision.formats import ACTION_BITS, U32_MAX
-from decision.interfaces.flow_rate import CONTEXT_RATE_BITS
-from decision.policy import Limits, Observation
-from decision.tape import Reading
+from decision.artefact.errors import InputError
+from decision.ir.formats import ACTION_BITS, U32_MAX
+from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS
+from decision.ir.tape import Reading
+from decision.policy.actions import Scale, Table, TanhMap
+from decision.policy.features import PccRlCongestion, RlCcCongestion
+from decision.policy.policy import Limits, Observation
 from netsim import scenarios
 from netsim.arrays import ArrayEnv
 from netsim.network import MS, Network
@@ -44,7 +44,7 @@ RL_CC_REWARD = RlCcCongestion.model_validate(RL_CC_CONGESTION | {"scale": 1.0})
 @dataclass(frozen=True)
 class Task:
     """A network and its learning problem. ``reward`` is the congestion feature whose unscaled square is the cost;
-    ``record`` keeps all decisions for ``env.episode.arrays.drain_records()`` (columns: decision.records)."""
+    ``record`` keeps all decisions for ``env.episode.arrays.drain_records()`` (columns: decision.policy.records)."""
 
     scenario: Scenario | str = "many-to-one:8"
     observation: Observation = RL_CC_OBSERVATION

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from decision.documents import write_atomically
+from decision.artefact.documents import write_atomically
 from rlcc.certified import PLACE
 from rlcc.console import stage
 from rlcc.options import FOLDER, not_within

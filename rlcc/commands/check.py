@@ -8,9 +8,9 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from decision.documents import validate, write_atomically
-from decision.errors import InputError
-from decision.quantity import parse_duration_ps
+from decision.artefact.documents import validate, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import parse_duration_ps
 from distill.options import RolloutOptions
 from netsim.baselines import by_name as baseline
 from netsim.deployment import Deployment

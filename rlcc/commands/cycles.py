@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from decision.documents import dump_json, validate, write_atomically
+from decision.artefact.documents import dump_json, validate, write_atomically
 from emulator.build import build
 from emulator.firmware import read_firmware
 from rlcc.console import console, stage

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from decision.documents import validate
-from decision.manifest import opened
+from decision.artefact.documents import validate
+from decision.artefact.manifest import opened
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import KIND as ROLLOUTS
 from rlcc import stages

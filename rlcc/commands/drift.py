@@ -6,7 +6,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from decision.visits import Visits, joined
+from decision.policy.visits import Visits, joined
 from rlcc.console import console
 from rlcc.drift import MOST, drift, interval
 from rlcc.options import FOLDER, share

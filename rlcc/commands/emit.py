@@ -11,8 +11,8 @@ from codegen.engines import ENGINES
 from codegen.lower import PASSES
 from codegen.networks.quantised import FORMS as NETWORK_FORMS
 from codegen.targets import TARGETS
-from decision.documents import validate
-from decision.errors import InputError
+from decision.artefact.documents import validate
+from decision.artefact.errors import InputError
 from rlcc import stages
 from rlcc.console import Figures, Progress, repeated, stage
 from rlcc.options import FOLDER, out_option
@@ -90,7 +90,7 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
     from codegen.networks.body import emit_network
     from codegen.networks.quantise import Bits
     from codegen.networks.quantised import quantised
-    from decision.manifest import check_place, opened
+    from decision.artefact.manifest import check_place, opened
     from distill.rollout import KIND as ROLLOUTS
     from distill.rollout import read
     from teachers.load import load

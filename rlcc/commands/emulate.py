@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from decision.documents import dump_json, validate, write_atomically
+from decision.artefact.documents import dump_json, validate, write_atomically
 from emulator.build import build
 from emulator.firmware import read_firmware
 from emulator.report import EmulationReport

@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from decision.documents import dump_json, write_atomically
-from decision.errors import InputError
-from decision.manifest import check_place, same_artefact
-from decision.quantity import parse_duration_ps
+from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import check_place, same_artefact
+from decision.artefact.quantity import parse_duration_ps
 from netsim.engines import OVERLOAD, Engines, Overload
 from netsim.kept import Kept
 from netsim.network import LATEST_PS, US, Network

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from decision.documents import dump_json, validate, write_atomically
-from decision.errors import InputError
-from decision.quantity import parse_duration_ps
+from decision.artefact.documents import dump_json, validate, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import parse_duration_ps
 from emulator.cache import private_cache
 from netsim.deployment import Deployment
 from rlcc.console import print_verdict, stage

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from decision.documents import validate
-from decision.quantity import parse_duration_ps
+from decision.artefact.documents import validate
+from decision.artefact.quantity import parse_duration_ps
 from distill.options import RolloutOptions
 from rlcc import stages
 from rlcc.console import stage

@@ -7,9 +7,9 @@ import click
 
 from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named, unserved
-from decision.deciders import student_of
-from decision.errors import InputError
-from decision.manifest import check_place, opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import check_place, opened
+from decision.policy.deciders import student_of
 from emulator.build import build as build_firmware
 from emulator.firmware import read_firmware
 from rlcc import stages

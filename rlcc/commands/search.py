@@ -9,8 +9,8 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from decision.documents import write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
 from rlcc.console import console
 from rlcc.options import FOLDER
 from rlcc.search.options import MOST_POINTS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from decision.documents import load_toml, read_text
+from decision.artefact.documents import load_toml, read_text
 from rlcc.console import Figures, Progress, stage
 from rlcc.options import FOLDER, out_option
 from rlcc.where import where_options

@@ -6,9 +6,9 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from decision.documents import read_bytes, write_atomically
-from decision.errors import InputError
-from decision.tuning import Word, chosen, packed, size_of, told, unpacked, words_of
+from codegen.tuning import Word, chosen, packed, size_of, told, unpacked, words_of
+from decision.artefact.documents import read_bytes, write_atomically
+from decision.artefact.errors import InputError
 from emulator.linux import bpftool
 from rlcc.console import console
 from rlcc.options import FOLDER, not_within

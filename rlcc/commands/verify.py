@@ -11,10 +11,10 @@ from click.core import ParameterSource
 from rich.markup import escape
 from rich.table import Table
 
-from decision.documents import validate
-from decision.errors import InputError
-from decision.manifest import Opened
-from decision.neighbourhood import Around
+from decision.artefact.documents import validate
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened
+from decision.policy.neighbourhood import Around
 from rlcc.console import console, stage
 from rlcc.emitted import emitted, foreign_option
 from rlcc.options import FOLDER, not_within, share
@@ -312,7 +312,7 @@ def _distance(firmware: Firmware, beside: _Beside) -> TeacherClaim | None:
 
 
 def _draw(firmware: Opened, teacher: Path, claim: TeacherClaim, picture: Path) -> None:
-    from decision.deciders import student_of
+    from decision.policy.deciders import student_of
     from rlcc.distance_picture import draw
     from teachers.load import load
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from decision.deciders import student_of
-from decision.documents import validate, write_atomically
-from decision.errors import InputError
-from decision.manifest import Opened, opened
-from decision.quantity import parse_duration_ps
-from decision.student import NAME as STUDENT_NAME
-from decision.visits import Visits, joined
+from decision.artefact.documents import validate, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened, opened
+from decision.artefact.quantity import parse_duration_ps
+from decision.policy.deciders import student_of
+from decision.policy.student import NAME as STUDENT_NAME
+from decision.policy.visits import Visits, joined
 from distill.options import RolloutOptions
 from netsim.deployment import Deployment
 from rlcc.console import stage

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.build import Build, source_lines
 from emulator.firmware import ENTRY, Firmware
 from emulator.lines import Frame, SourceLines

@@ -14,11 +14,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from decision.errors import InputError
-from decision.manifest import NAME as MANIFEST
-from decision.manifest import Opened, sha256
-from decision.quantity import TIME_PS, parse_duration_ps
-from decision.target import target_ratio
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import NAME as MANIFEST
+from decision.artefact.manifest import Opened, sha256
+from decision.artefact.quantity import TIME_PS, parse_duration_ps
+from decision.policy.target import target_ratio
 from emulator import emulate, load_profile
 from netsim import baselines
 from netsim.baselines import BaselineSpec

@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.manifest import same_artefact
-from decision.processors import usable_cores
-from decision.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import same_artefact
+from decision.artefact.processors import usable_cores
+from decision.artefact.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
 from emulator.linux.cell import FRAME_BYTES, PAYLOAD_BYTES, STOCK, Bottleneck, Control, Seen, TcpFlow, run
-from emulator.linux.congestion import control, firmware_of
 from emulator.linux.parts import Parts, agent
 from netsim.kept import FORMAT, Kept, Outcome
 from netsim.metrics import completion
@@ -29,6 +28,7 @@ from netsim.scenarios import Scenario, instantiate
 from netsim.trials import Progress
 from rlcc.evaluation.contenders import Contender, parse
 from rlcc.evaluation.grid import EARLY_PS, Cell, Grid, Results, Times
+from rlcc.evaluation.linux_control import control, firmware_of
 
 SCENARIOS = ("many-to-one:1", "many-to-one:8", "many-to-one:32")
 PATH = "100 Mb/s, 1 ms, 100 KB"

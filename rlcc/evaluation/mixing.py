@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 LABEL = re.compile(r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,31}$")
 ONE = re.compile(r"((?:(?!@[0-9]+%).)+)@([0-9]{1,3})%(?:@class:([0-9]{1,3}))?(?:\+(?=.)|$)")

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 
-from decision.errors import InputError
-from decision.interfaces.flow_rate import LINE_RATE_Q30
-from decision.manifest import opened, same_artefact
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, same_artefact
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 from emulator.linux.cell import FRAME_BYTES, PAYLOAD_BYTES, Bottleneck
 from emulator.linux.parts import machine_parts
 from netsim.kept import Kept, Outcome

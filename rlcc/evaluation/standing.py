@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import isfinite, isnan, nan
 from typing import Literal
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.evaluation.summary import Row
 
 Standing = Literal["win", "level", "mixed", "loss"]

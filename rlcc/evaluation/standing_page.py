@@ -8,7 +8,7 @@ import jinja2
 from rich.markup import escape
 from rich.table import Table
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.evaluation.standing import STANDINGS, Comparison, Standing, axes, compare, tally
 from rlcc.evaluation.suite import Suite
 from rlcc.evaluation.summary import Row, figure

@@ -13,11 +13,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.documents import Format1, load_toml
-from decision.errors import InputError
-from decision.policy import POLICY_NAME
-from decision.quantity import DurationPs
-from decision.suggest import choices, meant
+from decision.artefact.documents import Format1, load_toml
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import DurationPs
+from decision.artefact.suggest import choices, meant
+from decision.policy.policy import POLICY_NAME
 from netsim import baselines
 from netsim.network import LATEST_PS, Network
 from netsim.network_file import from_table

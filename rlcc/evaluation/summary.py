@@ -10,8 +10,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from decision.errors import InputError
-from decision.suggest import choices
+from decision.artefact.errors import InputError
+from decision.artefact.suggest import choices
 from netsim.metric_names import METRICS, PARTS
 from netsim.statistics import confidence
 from rlcc.evaluation.contenders import Contender, engines_text, latency_text

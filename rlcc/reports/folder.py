@@ -7,9 +7,9 @@ report.html is for people. No path of a machine stands in them: the same firmwar
 from contextlib import suppress
 from pathlib import Path
 
-from decision.documents import dump_json, load_json
-from decision.errors import InputError
-from decision.manifest import NAME, writing
+from decision.artefact.documents import dump_json, load_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import NAME, writing
 from rlcc.reports.junit import junit
 from rlcc.reports.markdown import markdown
 from rlcc.verdict import Verdict

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 import rlcc
-from decision.documents import load_json
-from decision.errors import InputError
+from decision.artefact.documents import load_json
+from decision.artefact.errors import InputError
 from rlcc.options import not_within
 from rlcc.verdict import Check, Verdict, WorstPath
 

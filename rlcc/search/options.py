@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.quantity import DurationPs
+from decision.artefact.quantity import DurationPs
 from distill.options import Scenarios
 
 Value = bool | int | float | str

@@ -11,7 +11,7 @@ import jinja2
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from decision.documents import write_atomically
+from decision.artefact.documents import write_atomically
 from rlcc.search.front import front
 from rlcc.search.space import Space
 from rlcc.search.study import Told

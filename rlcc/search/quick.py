@@ -17,7 +17,7 @@ from codegen.layout import context_layout
 from codegen.price import decision_cycles
 from codegen.targets import ALL, target_named
 from codegen.tree_body import StudentBody
-from decision.student import Student
+from decision.policy.student import Student
 from distill import distil, rollout
 from distill.closeness import Metrics, Place, distance
 from distill.driving import Networks, compared, later_self

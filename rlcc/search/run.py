@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from decision.documents import dump_json, write_atomically
-from decision.errors import InputError
-from decision.manifest import opened as opened_artefact
-from decision.manifest import sha256
-from decision.sources import package_hash
+from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened as opened_artefact
+from decision.artefact.manifest import sha256
+from decision.artefact.sources import package_hash
 from distill import rollout
 from netsim.build import simulator_hash
 from netsim.deployment import Deployment

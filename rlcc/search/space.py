@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from decision.documents import read_text, validate
-from decision.errors import InputError
+from decision.artefact.documents import read_text, validate
+from decision.artefact.errors import InputError
 from rlcc.recipe import Recipe
 from rlcc.search.options import Range, Value, Values
 

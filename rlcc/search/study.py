@@ -18,7 +18,7 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.search.options import Range, SearchOptions, Value
 from rlcc.search.quick import Quick
 from rlcc.search.space import Point, Space

@@ -10,8 +10,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from decision.deciders import student_of
-from decision.manifest import opened
+from decision.artefact.manifest import opened
+from decision.policy.deciders import student_of
 from distill.driving import LATER_PS
 from distill.rollout import teacher_policy
 from emulator.build import build

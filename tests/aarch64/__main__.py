@@ -12,7 +12,7 @@ from pathlib import Path
 import machine
 import runs
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 
 def main() -> int:

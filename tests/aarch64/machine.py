@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux.packages import closure, unpack
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ from bench.codegen.outside import Outside
 from bench.codegen.results import Case, Place, Result, judge, measure
 from bench.codegen.rows import Rows, cells, rows
 from bench.codegen.subjects import FloatTree, Subject, drawn, trained
-from decision.forest import Forest, branches
+from decision.ir.forest import Forest, branches
 from emulator.compile import toolchain
 from emulator.profile import load_profile
 from emulator.timing import time_function

@@ -12,7 +12,7 @@ import pytest
 from bench.drawn import __main__ as command
 from bench.drawn.judged import Checked, How, Proved, Row, _apart, judged
 from bench.drawn.students import ACTIONS, FEATURES, drawn, words
-from decision.forest import depth
+from decision.ir.forest import depth
 
 
 def test_a_number_is_one_student() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import engine
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Engines
 from netsim.network import US
 from rlcc.policies import by_path

@@ -9,8 +9,8 @@ from bench import ensembles as command
 from bench.drawn.judged import Checked, Proved
 from bench.drawn.students import of_many_trees
 from bench.ensembles import Case, Row, cases, cells, main, page, row
-from decision.errors import InputError
-from decision.forest import depth
+from decision.artefact.errors import InputError
+from decision.ir.forest import depth
 
 SMALL = Case("two trees", partial(command._student, of_many_trees(2, 2)), "clang", "-O2")
 

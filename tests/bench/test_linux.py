@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import linux
-from decision.tuning import Word, packed
+from codegen.tuning import Word, packed
 from rlcc.evaluation.grid import Times
 
 

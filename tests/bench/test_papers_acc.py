@@ -8,9 +8,9 @@ import pytest
 from bench.papers import acc, acc_bed, acc_change, acc_fabric, acc_idle
 from bench.papers.acc_bed import Bed
 from bench.papers.acc_change import FLOWS, PHASES, SLICES, Changed
-from decision.documents import load_toml
-from decision.interfaces import QUEUE_MARKING
-from decision.records import record_columns
+from decision.artefact.documents import load_toml
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.policy.records import record_columns
 from netsim.kept import Outcome
 from netsim.samples import Samples
 from teachers.ddqn_options import DdqnConfig

@@ -7,8 +7,8 @@ from bench.papers import acc, acc_central
 from bench.papers.acc_central import EACH, JUDGED, LATE, MAIN, NETWORKS, ONE, PAPER, SHOWN, Central, order, verdict
 from bench.papers.found import Figure
 from bench.training.trained import Training
-from decision.documents import load_toml
-from decision.interfaces import FABRIC_MARKING
+from decision.artefact.documents import load_toml
+from decision.ir.interfaces import FABRIC_MARKING
 from netsim.kept import Outcome
 from teachers.ddqn_options import DdqnConfig
 

@@ -4,7 +4,7 @@ from bench.papers import acc_unseen
 from bench.papers.acc_change import FLOWS, PHASES, SLICES, Changed, Slices
 from bench.papers.acc_unseen import AGAIN, BOTH, LEARNT, NETWORK, NEW, ONLINE_ON, TRAFFIC, TREE, Unseen, Watched
 from bench.papers.contenders import TEACHERS
-from decision.documents import load_toml
+from decision.artefact.documents import load_toml
 from rlcc.drift import Drift
 from rlcc.recipe import load_recipe
 from teachers.ddqn_options import DdqnConfig

@@ -6,7 +6,7 @@ import pytest
 
 from bench.papers.auto_cost import PAPER_LONG, Taken, beside_metis, costs, growth, own_network, taken, written
 from bench.papers.int8_cost import Int8
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 TREE = Taken("clang", 0.25, 9712, 0, 320, mean=330.0, slowest=660.0, proved=None, clock_mhz=330.0)
 

@@ -5,7 +5,7 @@ import numpy as np
 from bench.papers import auto_detail
 from bench.papers.auto import ANY_ROW, PATH_PS, Outcomes
 from bench.papers.auto_detail import LOADS, SEARCHED, STAYING, THEORY, spread, stays
-from decision.interfaces import LONG_FLOW
+from decision.ir.interfaces import LONG_FLOW
 from netsim.network import MS
 
 NAMES = [THEORY, SEARCHED, "sRLA, network", "sRLA, tree"]

@@ -7,7 +7,7 @@ import pytest
 
 from bench.papers.haecn import int8_costs
 from bench.papers.int8_cost import Int8, apart
-from decision.weights import TRIGGER, shapes
+from decision.policy.weights import TRIGGER, shapes
 from teachers.load import load
 
 TEACHERS = Path(__file__).resolve().parents[2] / "fixtures" / "teachers"

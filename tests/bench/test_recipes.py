@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bench import recipes
-from decision import manifest
-from decision.forest import Forest, oblivious
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact import manifest
+from decision.ir.forest import Forest, oblivious
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from rlcc.verdict import Check, Verdict
 from teachers.load import load
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import results_picture as picture
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 
 def test_the_picture_is_of_the_pages_there_are() -> None:

@@ -9,7 +9,7 @@ from bench.drawn.students import drawn
 from bench.papers.contenders import TEACHERS
 from bench.start_cost import Cost, cost, main, page, variants
 from codegen.emit import Emission
-from decision.student import Student
+from decision.policy.student import Student
 from teachers.load import load
 
 ARTEFACT = "0" * 64

@@ -8,7 +8,7 @@ import pytest
 
 from bench import starts
 from bench.starts import CHOICES, CHOOSE, REPORT, Cell, Metrics, Runs, cost, sweep, values_of, with_values
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from teachers.load import load
 
 TEACHERS = Path(__file__).resolve().parents[2] / "fixtures" / "teachers"

@@ -9,7 +9,7 @@ import pytest
 from bench.training import study as command
 from bench.training.__main__ import Judged
 from bench.training.study import AS_IT_IS, STUDIES, Cycles, Study, difference, page, parts
-from decision.documents import read_text
+from decision.artefact.documents import read_text
 from teachers.randomisation import Randomisation
 from teachers.validation import Changing, Measured
 

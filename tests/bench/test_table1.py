@@ -1,12 +1,8 @@
 """The fit of connectx6dx-proxy: cycles are affine in the waits, and what is known to fit is found."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by the folders
-
 from drawing import ACTIONS, FEATURES, make_student
 
 from bench.table1 import fit, page
@@ -14,8 +10,8 @@ from bench.table1.cycles import mean_cycles
 from bench.table1.fit import PAPER_US, Affine, Engine, Fit, affine, fits
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.forest import oblivious
-from decision.manifest import writing
+from decision.artefact.manifest import writing
+from decision.ir.forest import oblivious
 from emulator.profile import load_profile
 
 TREES = (

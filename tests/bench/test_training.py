@@ -8,7 +8,7 @@ import pytest
 
 from bench.training import __main__ as command
 from bench.training.__main__ import Judged, changed, config_of, variant
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 RECIPE = Path(__file__).parents[2] / "recipes/train-rl-cc-mlp.toml"
 

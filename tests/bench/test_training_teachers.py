@@ -13,7 +13,7 @@ from bench.training import teachers as command
 from bench.training import trained as keeping
 from bench.training.teachers import CHOSEN, GATES, RECIPES, Seeds, page
 from bench.training.trained import Training
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.recipe import load_recipe, teacher_path
 from teachers.load import load
 

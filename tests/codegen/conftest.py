@@ -14,18 +14,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from codegen.emit import emit
 from codegen.lower import Options
 from codegen.model_body import ModelBody
 from codegen.render import Source, render
 from codegen.targets import BARE
-from decision.model import Model
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py, shared by both folders
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # drawn_walks.py
-
-from codegen.emit import emit
-from decision.manifest import writing
-from decision.student import Student
+from decision.artefact.manifest import writing
+from decision.policy.model import Model
+from decision.policy.student import Student
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from codegen.choose import FOLLOWED, Choice, Limits, choose
 from codegen.engines import engine_named
 from codegen.joint import size_of, thresholds_of
 from codegen.walk import Feature, Sum, Walk
-from decision.forest import oblivious
+from decision.ir.forest import oblivious
 from verify.prover.prove import Limits as Proof
 
 IBEX = engine_named("ibex-small")

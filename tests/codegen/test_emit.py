@@ -9,12 +9,12 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.differences import differences
 from codegen.emit import KIND
-from decision.documents import dump_json, load_json
-from decision.forest import oblivious
-from decision.manifest import NAME, artefact_hash, opened, sha256
-from decision.probes import Probes
-from decision.student import NAME as NAME_OF_STUDENT
-from decision.student import load_student
+from decision.artefact.documents import dump_json, load_json
+from decision.artefact.manifest import NAME, artefact_hash, opened, sha256
+from decision.ir.forest import oblivious
+from decision.policy.probes import Probes
+from decision.policy.student import NAME as NAME_OF_STUDENT
+from decision.policy.student import load_student
 
 
 @pytest.fixture

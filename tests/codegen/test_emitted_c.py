@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from codegen.emit import emit
 from codegen.lower import Options
 from codegen.targets import TARGETS
-from decision.errors import InputError
-from decision.forest import oblivious
-from decision.manifest import opened, writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, writing
+from decision.ir.forest import oblivious
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 UBSAN = ("-fsanitize=undefined", "-fno-sanitize-recover=all")

@@ -8,17 +8,17 @@ from codegen.lower import Options
 from codegen.passes.program import lower_program
 from codegen.printer import Printer
 from codegen.vectors import make
-from decision.actions import TanhMap
-from decision.cells import act
-from decision.forest import Forest, oblivious
-from decision.interfaces.flow_rate import FLOW_START, Phase
-from decision.interpret import trace
-from decision.policy import Limits, Observation
-from decision.program import Op, Program
-from decision.rewrite import needed
-from decision.start import Start
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_START, Phase
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program
+from decision.ir.rewrite import needed
+from decision.policy.actions import TanhMap
+from decision.policy.cells import act
+from decision.policy.policy import Limits, Observation
+from decision.policy.start import Start
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 
 OBSERVATION = {
     "window": 2,

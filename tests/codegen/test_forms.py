@@ -12,7 +12,7 @@ from codegen.forms import Lowered, entry_bytes, lowered, questions_of, table_of
 from codegen.joint import Group, join, packed
 from codegen.search import Ask, Found, SearchNode
 from codegen.walk import Histogram, Walk
-from decision.forest import value
+from decision.ir.forest import value
 
 UNIT = CostModel("unit", alu=1, load=2, jump=2, taken=3, not_taken=1)
 SMALL = ENGINES["ibex-small"]

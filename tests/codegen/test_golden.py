@@ -13,7 +13,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.lower import Options
-from decision.forest import oblivious
+from decision.ir.forest import oblivious
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 

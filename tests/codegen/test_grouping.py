@@ -9,7 +9,7 @@ from codegen.engines import engine_named
 from codegen.grouping import groupings
 from codegen.joint import size_of, thresholds_of
 from codegen.walk import Feature, Sum, Walk
-from decision.forest import oblivious
+from decision.ir.forest import oblivious
 
 IBEX = engine_named("ibex-small")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from codegen import model_body, paths, walk
-from decision.forest import Leaf, oblivious
-from decision.manifest import opened
-from decision.model import GridFeature, Model
+from decision.artefact.manifest import opened
+from decision.ir.forest import Leaf, oblivious
+from decision.policy.model import GridFeature, Model
 
 OUTPUTS, TREES = 40, 4
 

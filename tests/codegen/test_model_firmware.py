@@ -16,9 +16,9 @@ from codegen.emit import KIND
 from codegen.lower import Options
 from codegen.model_body import at_most, emit_model
 from codegen.vectors import make
-from decision.forest import Branch, Leaf
-from decision.manifest import opened, writing
-from decision.model import GridFeature, Model
+from decision.artefact.manifest import opened, writing
+from decision.ir.forest import Branch, Leaf
+from decision.policy.model import GridFeature, Model
 from rlcc.cli import main
 
 RTT, RATE, QUEUE = (

@@ -9,7 +9,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.choose import Limits
 from codegen.lower import Options
-from decision.forest import oblivious
+from decision.ir.forest import oblivious
 
 SEEDS = (1, 2, 3)
 KINDS = ("previous_action", "rl_cc_congestion", "cnp_ratio")

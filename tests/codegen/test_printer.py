@@ -18,11 +18,11 @@ from codegen.layout import context_layout
 from codegen.lower import PASSES, Options
 from codegen.passes.program import lower_program
 from codegen.printer import Printer
-from decision.errors import InputError
-from decision.forest import Forest, oblivious
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interpret import evaluate
-from decision.program import Op, Program, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import evaluate
+from decision.ir.program import Op, Program, ProgramBuilder
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 # Programs of no purpose: comparisons that are always true, functions and values that nothing uses.
@@ -138,7 +138,7 @@ def test_a_shared_library_of_the_emitted_c_agrees_on_100_000_inputs(student, emi
 @pytest.mark.parametrize(("op", "value", "places"), [(Op.SHL, 1, 40), (Op.SHR, 2**32 - 1, 32), (Op.SHR, 1, 63)])
 def test_a_shift_by_32_or_more_is_done_in_64_bits(op, value, places):
     """In 32 bits it would be undefined, also where the range says that the result is 0."""
-    b = ProgramBuilder(Forest((), (), (0,), 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_RATE)
     small = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(value)))
     node = b.add(op, (small,), places, "shifted")
     b.state_out("rate_q30", b.add(Op.MIN, (node, b.const(5))))
@@ -182,7 +182,7 @@ def test_trees_that_cancel_each_other_and_constant_trees_compile_in_every_form(
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "auto"])
 def test_a_threshold_below_the_type_is_refused_in_every_form_where_nothing_prunes_it(form):
     """-5 as a uint32_t would be the greatest of thresholds, not the least."""
-    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, -5),), (1, 2)),), (0,), 16))
+    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, -5),), (1, 2)),), (0,), 16), FLOW_RATE)
     rate = b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", rate)
     program = b.finish(b.add(Op.MAX, (b.add(Op.TREES, (rate,)), b.const(0))))
@@ -193,7 +193,7 @@ def test_a_threshold_below_the_type_is_refused_in_every_form_where_nothing_prune
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_clamp_beyond_32_bits_is_not_the_trees_own(form):
-    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, 5),), (1, 2)),), (0,), 16))
+    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, 5),), (1, 2)),), (0,), 16), FLOW_RATE)
     rate = b.state_in("rate_q30", "uint32")
     clamped = b.add(Op.MAX, (b.add(Op.TREES, (rate,)), b.const(1 << 40)))
     b.state_out("rate_q30", b.add(Op.SHR, (clamped,), 20))
@@ -201,7 +201,7 @@ def test_a_clamp_beyond_32_bits_is_not_the_trees_own(form):
 
 
 def test_a_product_shifted_by_32_is_done_in_64_bits():
-    b = ProgramBuilder(Forest((), (), (0,), 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_RATE)
     low = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(60_000)))
     product = b.add(Op.ADD, (b.add(Op.MUL_SHR, (low, low), 32), b.param("rate_min_q30")))
     b.state_out("rate_q30", b.add(Op.SHR, (product,), 1))
@@ -211,7 +211,7 @@ def test_a_product_shifted_by_32_is_done_in_64_bits():
 
 def test_a_sum_of_trees_that_is_not_negative_gets_wider_without_a_warning(tmp_path, host_compiler, run):
     """The sum is an int32_t whatever its range: beside a constant gcc warns where it becomes a uint64_t at once."""
-    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, 5),), (100_000, 200_000)),), (0,), 16))
+    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, 5),), (100_000, 200_000)),), (0,), 16), FLOW_RATE)
     rate = b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", b.add(Op.SHR, (b.add(Op.MUL, (b.add(Op.TREES, (rate,)), b.const(88_387))),), 4))
     (tmp_path / "policy.c").write_text(printed(b.finish(rate)))

@@ -7,13 +7,13 @@ from queue_actions import LEVEL, choice
 
 from codegen.differences import differences
 from codegen.emit import emit
-from decision.actions import Action, AnyAction
-from decision.errors import InputError
-from decision.forest import Forest, oblivious
-from decision.manifest import writing
-from decision.policy import Observation
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import writing
+from decision.ir.forest import Forest, oblivious
+from decision.policy.actions import Action, AnyAction
+from decision.policy.policy import Observation
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 
 ACTIONS = {"choice": choice(((5_000, 655), (40_000, 13_107), (320_000, 9))), "level": LEVEL}
 

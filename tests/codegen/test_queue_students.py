@@ -10,11 +10,11 @@ from queue_actions import GROUPS, LEVEL
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.forest import Forest, oblivious
-from decision.manifest import writing
-from decision.policy import Observation
-from decision.student import Header, Student
-from decision.tree_decision import feature_names
+from decision.artefact.manifest import writing
+from decision.ir.forest import Forest, oblivious
+from decision.policy.policy import Observation
+from decision.policy.student import Header, Student
+from decision.policy.tree_decision import feature_names
 from emulator.host import run_on_host
 
 OBSERVATION: dict[str, Any] = {

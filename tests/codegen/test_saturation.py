@@ -3,13 +3,14 @@
 import pytest
 
 from codegen.saturation import Saturation, saturations
-from decision.forest import Forest
-from decision.formats import U32_MAX
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest
+from decision.ir.formats import U32_MAX
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 
 
 def program(floor: int = 1536, less: int = 1536, limit: int = 65535, raised_kept: bool = False) -> Program:
-    b = ProgramBuilder(Forest((), (), (0,), 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     raised = b.add(Op.MAX, (b.event("response_ns"), b.const(floor)))
     clamped = b.add(Op.MIN, (b.add(Op.SUB, (raised, b.const(less))), b.const(limit)))

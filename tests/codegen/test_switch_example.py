@@ -8,10 +8,10 @@ from subprocess import CompletedProcess
 import pytest
 from queue_actions import FOUR
 
-from decision.forest import Forest, oblivious
-from decision.policy import Policy
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.ir.forest import Forest, oblivious
+from decision.policy.policy import Policy
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "example-switch"
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Werror")

@@ -11,13 +11,13 @@ from codegen.inputs import split
 from codegen.passes.prune import pruned
 from codegen.paths import visits
 from codegen.vectors import make
-from decision.actions import Choice
-from decision.forest import Forest, depth, oblivious, unrolled, value
-from decision.formats import U32_MAX
-from decision.interpret import evaluate, trace
-from decision.model import GridFeature, Model
-from decision.policy import Observation
-from decision.tree_decision import build
+from decision.ir.forest import Forest, depth, oblivious, unrolled, value
+from decision.ir.formats import U32_MAX
+from decision.ir.interpret import evaluate, trace
+from decision.policy.actions import Choice
+from decision.policy.model import GridFeature, Model
+from decision.policy.policy import Observation
+from decision.policy.tree_decision import build
 from emulator.vectors import KIND
 
 THRESHOLDS = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from codegen.choose import Limits
 from codegen.kernel import kernel
 from codegen.lower import Options
-from decision.forest import Branch, Forest, Leaf, oblivious
+from decision.ir.forest import Branch, Forest, Leaf, oblivious
 
 RANGES = ((-500, 500), (0, 1000), (-2000, 2000))
 FORMS = ("branches", "index", "joint")

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from decision.actions import AnyAction, Table
-from decision.errors import InputError
-from decision.forest import Forest, Node, oblivious
-from decision.formats import U32_MAX
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.policy import Limits, Observation
-from decision.program import STORAGE_RANGE, Op, Program, ProgramBuilder
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, Node, oblivious
+from decision.ir.formats import U32_MAX
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import STORAGE_RANGE, Op, Program, ProgramBuilder
+from decision.policy.actions import AnyAction, Table
+from decision.policy.policy import Limits, Observation
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 
 FEATURES: dict[str, dict[str, Any]] = {
     "previous_action": {"kind": "previous_action"},
@@ -106,7 +106,7 @@ def drawn_programs(draw: st.DrawFn, *, nodes: int = 40) -> Program:
     leaves = st.lists(st.integers(-(2**28), 2**28), min_size=4, max_size=4)
     tree = st.builds(lambda s, v: oblivious((s[0], s[1]), tuple(v)), st.tuples(splits, splits), leaves)
     trees = draw(st.lists(tree, max_size=3))
-    b = ProgramBuilder(Forest(("f0", "f1", "f2"), tuple(trees), (draw(st.integers(-(2**20), 2**20)),), 16))
+    b = ProgramBuilder(Forest(("f0", "f1", "f2"), tuple(trees), (draw(st.integers(-(2**20), 2**20)),), 16), FLOW_RATE)
     b.tables = [tuple(draw(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=9)))]
     for name, storage in (("rate_q30", "uint32"), ("a", "int16"), ("b", "uint16"), ("c", "int32")):
         b.state_in(name, storage)

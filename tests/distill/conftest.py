@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from distill import distil, rollout
 from distill.distil import Fitted
 from distill.options import DistillOptions, RolloutOptions

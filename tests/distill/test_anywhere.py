@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decision.cells import act
-from decision.forest import Forest, oblivious
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.ir.forest import Forest, oblivious
+from decision.policy.cells import act
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from distill.anywhere import anywhere
 from teachers.inference import decide_states
 from teachers.load import load

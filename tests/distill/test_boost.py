@@ -10,8 +10,8 @@ from catboost import CatBoostRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.actions import TanhMap
-from decision.errors import InputError
+from decision.artefact.errors import InputError
+from decision.policy.actions import TanhMap
 from distill import boost
 from distill.dataset import Dataset, join
 from distill.options import DistillOptions

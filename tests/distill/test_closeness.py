@@ -5,7 +5,7 @@ from math import inf, nan
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
 from netsim.tolerance import DEFAULT
 

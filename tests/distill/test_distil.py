@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from catboost import CatBoostRegressor
 
-from decision.documents import validate
-from decision.errors import InputError
-from decision.forest import oblivious
-from decision.formats import FEATURE_LIMIT
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interpret import trace
-from decision.manifest import opened
-from decision.program import Op
-from decision.records import Trajectories
-from decision.student import NAME, load_student
+from decision.artefact.documents import validate
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
+from decision.ir.forest import oblivious
+from decision.ir.formats import FEATURE_LIMIT
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import trace
+from decision.ir.program import Op
+from decision.policy.records import Trajectories
+from decision.policy.student import NAME, load_student
 from distill import dataset, distil, quantise, rollout
 from distill.closeness import Distance
 from distill.dataset import join

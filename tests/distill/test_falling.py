@@ -1,22 +1,17 @@
 """Leaves that fall: the constrained least squares against conditions that only its solution meets, and trees of it."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from test_boost import LOSS, noisy
 
-from decision.forest import Forest, leaves, oblivious, unrolled
-from decision.rate import multiplied
-from decision.student import Student
+from decision.ir.forest import Forest, leaves, oblivious, unrolled
+from decision.policy.rate import multiplied
+from decision.policy.student import Student
 from distill import boost
 from distill.distil import distil
 from distill.falling import Floats, Pairs, ordered, pairs_of, solved

@@ -13,8 +13,8 @@ from catboost import CatBoostRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.errors import InputError
-from decision.forest import Forest, Node, oblivious, unrolled
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, Node, oblivious, unrolled
 from distill import quantise
 
 BITS = 16

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 from queue_actions import LEVEL, choice
 
-from decision.errors import InputError
-from decision.features import AnyFeature
-from decision.interfaces import QUEUE_MARKING
-from decision.policy import Policy
-from decision.student import load_student
-from decision.weights import shapes
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.policy.features import AnyFeature
+from decision.policy.policy import Policy
+from decision.policy.student import load_student
+from decision.policy.weights import shapes
 from distill import rollout
 from distill.dataset import worth
 from distill.distil import distil, save

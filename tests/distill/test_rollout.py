@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from decision.documents import validate
-from decision.errors import InputError
-from decision.interfaces import FLOW_RATE
-from decision.manifest import opened, writing
-from decision.records import record_columns
-from decision.tree_decision import feature_names
+from decision.artefact.documents import validate
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, writing
+from decision.ir.interfaces import FLOW_RATE
+from decision.policy.records import record_columns
+from decision.policy.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
 

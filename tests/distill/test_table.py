@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from codegen.lower import Options
 from codegen.passes.ranks import chains, with_ranks
 from codegen.tree_body import StudentBody
-from decision.documents import validate
-from decision.errors import InputError
-from decision.forest import Branch, Forest, Leaf, Node
-from decision.student import NAME, load_student
+from decision.artefact.documents import validate
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Forest, Leaf, Node
+from decision.policy.student import NAME, load_student
 from distill import distil, table
 from distill.dataset import Dataset, join
 from distill.options import DistillOptions, RolloutOptions

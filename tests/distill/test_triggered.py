@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from triggered_students import ROWS, observation
 
-from decision.actions import Choice
-from decision.errors import InputError
-from decision.forest import branches, leaves
-from decision.tree_decision import seen_names
-from decision.trigger import SAVED, Trigger
+from decision.artefact.errors import InputError
+from decision.ir.forest import branches, leaves
+from decision.policy.actions import Choice
+from decision.policy.tree_decision import seen_names
+from decision.policy.trigger import SAVED, Trigger
 from distill.dataset import Dataset
 from distill.options import DistillOptions
 from distill.triggered import fit_both, loss_of_both

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from decision.documents import dump_json
-from decision.forest import Forest
-from decision.interface import Interface, Knob, Signal, Uniform
-from decision.interfaces import INTERFACES
-from decision.manifest import writing
-from decision.program import Op, Program, ProgramBuilder
+from decision.artefact.documents import dump_json
+from decision.artefact.manifest import writing
+from decision.ir.forest import Forest
+from decision.ir.interface import Interface, Knob, Signal, Uniform
+from decision.ir.interfaces import INTERFACES
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator import sources, time_function
 from emulator.compile import toolchain
 

@@ -8,12 +8,12 @@ from codegen.lower import Options
 from codegen.passes.program import lower_program
 from codegen.printer import Printer
 from codegen.vectors import make
-from decision.documents import dump_json
-from decision.forest import Forest, oblivious
-from decision.interface import Interface, Knob, Signal, Uniform
-from decision.interfaces import QUEUE_MARKING, grid
-from decision.manifest import writing
-from decision.program import Op, Program, ProgramBuilder
+from decision.artefact.documents import dump_json
+from decision.artefact.manifest import writing
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interface import Interface, Knob, Signal, Uniform
+from decision.ir.interfaces import QUEUE_MARKING, grid
+from decision.ir.program import Op, Program, ProgramBuilder
 
 MOST = 2**31 - 1
 TREES = (

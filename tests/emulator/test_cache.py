@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import core as core_module
 from emulator.cache import HASHES, built_once, cache_folder, private_cache
 from emulator.compile import compile_policy, link_program, tool_environment, toolchain

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import emulate
 from emulator.compile import find_gcc
 from emulator.report import from_json

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from codegen.layout import manifest_layouts
-from decision.documents import dump_json
-from decision.errors import InputError
-from decision.forest import Forest, oblivious
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.manifest import opened, writing
-from decision.program import Op, Program, ProgramBuilder
+from decision.artefact.documents import dump_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, writing
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.firmware import argument_blocks, read_firmware, tree_inputs
 from emulator.memory_map import Block
 
@@ -25,7 +25,7 @@ ASKS = Forest(("x", "y"), (oblivious(((0, 5),), (1, 2)),), (0,), 16)
 
 def program(trees: bool = True, forest: Forest = ASKS) -> Program:
     """Writes the CNPs back and returns them and 3 more."""
-    b = ProgramBuilder(forest)
+    b = ProgramBuilder(forest, FLOW_RATE)
     count = b.event("cnp_count")
     b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", count)

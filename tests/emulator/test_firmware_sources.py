@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.errors import InputError
-from decision.manifest import opened, sha256, writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, sha256, writing
 from emulator import emulate, sources
 from emulator.compile import compile_sources, find_compiler, toolchain
 from emulator.firmware import Firmware, read_firmware

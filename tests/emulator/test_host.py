@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import host_compilers, run_on_host
 
 Maker = Callable[..., Path]

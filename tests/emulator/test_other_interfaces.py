@@ -1,19 +1,15 @@
 """Interfaces other than a flow's, of one knob and of several: all vectors on the RTL, the fast path and the host."""
 
 import ctypes
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from other_interfaces import PROGRAMS, emitted, printed
 
-from decision.interface import GROUPS
+from decision.ir.interface import GROUPS
 from emulator import emulate, fast, rtl_decider, run_on_host
 from emulator.compare import compare
 from emulator.compile import compile_sources, link_program, toolchain

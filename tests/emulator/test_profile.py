@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import load_profile, profile_names
 
 SMALL = Path(__file__).parents[2] / "emulator" / "profiles" / "ibex-small.toml"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import emulator.rtl_run as rtl_run_module
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import load_profile, rtl_decider
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import ENTRY, read_firmware

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import time_function
 from emulator.compile import toolchain
 from emulator.profile import PROFILE_FOLDER, load_profile

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.compile import find_compiler, run_tool
 from emulator.tool_errors import ended
 
@@ -59,7 +59,7 @@ def test_a_limit_of_a_files_size_is_told(cache: Path, tmp_path: Path) -> None:
     program = f"""
 import sys
 from emulator.compile import find_compiler, run_tool
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 (source := __import__("pathlib").Path({str(tmp_path)!r}) / "a.c").write_text("int f(int a) {{ return a; }}")
 try:
     run_tool([*find_compiler("clang", "rv32im").compile, "-c", str(source), "-o", str(source) + ".o"], "C")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.firmware import read_firmware
 
 Maker = Callable[..., Path]

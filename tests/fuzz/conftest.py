@@ -2,7 +2,6 @@
 
 import base64
 import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,14 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # mutations.py
-
 from codegen.emit import emit
-from decision.documents import dump_json
-from decision.forest import Forest, oblivious
-from decision.manifest import writing
-from decision.model import GridFeature, Model
-from decision.policy import Policy
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact.documents import dump_json
+from decision.artefact.manifest import writing
+from decision.ir.forest import Forest, oblivious
+from decision.policy.model import GridFeature, Model
+from decision.policy.policy import Policy
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
 from emulator import load_profile

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from mutations import bounded
 
-from decision.documents import dump_json, load_json
-from decision.errors import InputError
-from decision.manifest import artefact_hash, sha256
+from decision.artefact.documents import dump_json, load_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import artefact_hash, sha256
 from distill import rollout
 from teachers.load import load
 

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutations import bounded, damaged, twisted, twisted_text
 
-from decision.documents import dump_json, load_json
-from decision.errors import InputError
-from decision.manifest import artefact_hash, opened, sha256
-from decision.model import load_model
-from decision.policy import load_policy
-from decision.program import Program
-from decision.student import load_student
+from decision.artefact.documents import dump_json, load_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import artefact_hash, opened, sha256
+from decision.ir.program import Program
+from decision.policy.model import load_model
+from decision.policy.policy import load_policy
+from decision.policy.student import load_student
 from distill.rollout import FILE as ROLLOUTS
 from emulator import load_profile
 from emulator.firmware import ENTRY, check_against_program

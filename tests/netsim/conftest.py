@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from netsim import ArrayEnv, Network
 from netsim.policies import NativePolicy, native
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import ArrayEnv, Simulation
 from netsim.arrays import Batch
 from netsim.network import MS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import _core, baselines
 
 NAMES = ["dcqcn", "dcqcn-hpcc", "dcqcn-original", "dctcp", "dctcp-1g", "hpcc", "hpcc-artefact"]

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.forest import Forest
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interfaces.queue_marking import QUEUE_MARKING
-from decision.program import Op, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
+from decision.ir.program import Op, ProgramBuilder
 from netsim import Cohort, Engines, Network, Scenario, Simulation, policies, simulate
 from netsim.baselines import BaselineSpec, by_name
 from netsim.network import MS, US

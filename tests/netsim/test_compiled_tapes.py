@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from decision.tape import FloatOp, Reading, Step, Tape, evaluate
+from decision.ir.tape import FloatOp, Reading, Step, Tape, evaluate
 from netsim import _core
 from netsim.policies import _tape
 from teachers.load import load

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import baselines
 from netsim.content import content
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Engines, Simulation, policies
 from netsim.network import MS
 from tests.netsim.test_compiled import INSTALLED, SOURCE, build

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces import MLFQ, MLFQ_THRESHOLDS
-from decision.interfaces.mlfq_thresholds import BINS
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import MLFQ, MLFQ_THRESHOLDS
+from decision.ir.interfaces.mlfq_thresholds import BINS
 from netsim import Cohort, Simulation, scenarios
 from netsim.baselines import by_name
 from netsim.demotion import thresholds

@@ -2,8 +2,8 @@
 
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces import QUEUE_MARKING
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import QUEUE_MARKING
 from netsim import Network, baselines, policies
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from decision.device_rate import device_rate_program
-from decision.errors import InputError
-from decision.interpret import trace
-from decision.policy import Policy
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.ir.interpret import trace
+from decision.policy.device_rate import device_rate_program
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
 from netsim import Network, Simulation, baselines, simulate
 from netsim.network import MS
 from netsim.policies import native

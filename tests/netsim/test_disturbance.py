@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import ArrayEnv, Engines, Network, Scenario, Simulation
 from netsim.baselines import by_name
 from netsim.network import MS, US

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import ArrayEnv, Engines, Network, Scenario, Simulation, simulate
 from netsim.baselines import by_name
 from netsim.engines import MOST, OVERLOAD

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.forest import Branch, Forest, Leaf
-from decision.interfaces import FABRIC_MARKING, QUEUE_MARKING
-from decision.interpret import trace
-from decision.policy import Policy
-from decision.records import Trajectories
-from decision.tree_decision import build, feature_names
-from decision.weights import shapes
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Forest, Leaf
+from decision.ir.interfaces import FABRIC_MARKING, QUEUE_MARKING
+from decision.ir.interpret import trace
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
+from decision.policy.tree_decision import build, feature_names
+from decision.policy.weights import shapes
 from netsim import Cohort, Engines, Network, Simulation, policies
 from netsim.assembly import told_in
 from netsim.baselines import by_name

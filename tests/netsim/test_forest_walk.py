@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.errors import InputError
-from decision.forest import Branch, Forest, Leaf
-from decision.interfaces import QUEUE_MARKING
-from decision.interpret import trace
-from decision.program import Op, Program, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Forest, Leaf
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program, ProgramBuilder
 from netsim import policies
 
 PARAMS = {"capacity_bytes": 1_250_000}

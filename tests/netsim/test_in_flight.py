@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.in_flight import InFlight, in_flight_program
-from decision.interfaces.flow_rate import LINE_RATE_Q30, flow_interface
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, flow_interface
+from decision.policy.in_flight import InFlight, in_flight_program
+from decision.policy.records import Trajectories
 from netsim import Network, Simulation, assembly, policies, simulate
 from netsim.network import MS, US
 from netsim.simulation import at_random

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Flow, Mix, Network, Part, Scenario, Simulation, baselines, scenarios, simulate
 from netsim.jobs import Jobs
 from netsim.network import MS, US

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces import LONG_FLOW
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import LONG_FLOW
 from netsim import Cohort, Simulation
 from netsim.baselines import by_name
 from netsim.network import MS, Network

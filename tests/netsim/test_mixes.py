@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Cohort, Mix, Network, Part, Simulation, baselines, simulate
 from netsim.engines import Engines
 from netsim.metric_names import METRICS
@@ -118,7 +118,7 @@ def test_decisions_are_kept_by_cohort_and_take_as_long_as_each_part_says():
 
 
 def test_agents_beside_a_mix_have_the_numbers_behind_it():
-    from decision.interfaces.queue_marking import QUEUE_MARKING
+    from decision.ir.interfaces.queue_marking import QUEUE_MARKING
     from netsim import policies
 
     fixed = policies.fixed(QUEUE_MARKING, {"kmin_bytes": 20_000, "kmax_bytes": 80_000, "pmax_q16": 13_107})

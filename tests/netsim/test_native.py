@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.policy import Policy
-from decision.records import Trajectories
-from decision.weights import shapes
+from decision.artefact.errors import InputError
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
+from decision.policy.weights import shapes
 from netsim import Network, Simulation, policies, simulate
 from netsim.network import MS
 

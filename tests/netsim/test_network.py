@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Network, Scenario, assembly, simulate
 from netsim.network import MS
 from netsim.scenarios import Flow

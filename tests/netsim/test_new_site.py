@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.interfaces import INTERFACES
+from decision.ir.interfaces import INTERFACES
 from netsim import _core
 from netsim.sites import SITES
 
@@ -25,7 +25,7 @@ SOURCES = ("decision", "netsim", "codegen", "emulator", "verify", "teachers", "d
 
 def test_a_place_that_is_there_is_named_by_its_own_files_only() -> None:
     """Nothing else knows of switch queues, so that another place is such files too."""
-    own = {"decision/interfaces/queue_marking.py", "netsim/core/queue_site.hpp", "netsim/core/queue_site.cpp"}
+    own = {"decision/ir/interfaces/queue_marking.py", "netsim/core/queue_site.hpp", "netsim/core/queue_site.cpp"}
     assert all((ROOT / name).is_file() for name in own)
     comments = re.compile(r"//[^\n]*|\"\"\".*?\"\"\"", re.DOTALL)
     named = {
@@ -35,7 +35,7 @@ def test_a_place_that_is_there_is_named_by_its_own_files_only() -> None:
         if path.suffix in (".py", ".hpp", ".cpp", ".txt")
         and re.search(r"(?i)queue_?(site|marking)", comments.sub("", path.read_text()))
     }
-    assert named - own == {"decision/interfaces/__init__.py"}  # for short imports: no other place needs it
+    assert named - own == {"decision/ir/interfaces/__init__.py"}  # for short imports: no other place needs it
 
 
 def test_every_site_is_one_of_an_interface_that_is_known() -> None:

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import places
 from netsim.answers import Lost
 from netsim.places import Here, Threads, at_place, current_place, named

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Network, Scenario, Simulation, assembly, simulate
 from netsim.baselines import by_name
 from netsim.network import MS, US

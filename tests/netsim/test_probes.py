@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from netsim import Network, Simulation, baselines
 from netsim.network import MS
 

@@ -1,4 +1,4 @@
-"""The interpreter in C++ against decision.interpret: node by node on drawn inputs, and along whole simulations."""
+"""The interpreter in C++ against decision.ir.interpret: node by node on drawn inputs, and along whole simulations."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.actions import AnyAction, Multiplier, Table, TanhMap
-from decision.errors import InputError
-from decision.forest import Forest, Node, oblivious
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interpret import evaluate, trace
-from decision.program import STORAGE_RANGE, Program
-from decision.rate import multiplied
-from decision.tree_decision import build, feature_names
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, Node, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import evaluate, trace
+from decision.ir.program import STORAGE_RANGE, Program
+from decision.policy.actions import AnyAction, Multiplier, Table, TanhMap
+from decision.policy.rate import multiplied
+from decision.policy.tree_decision import build, feature_names
 from netsim import Network, Simulation, policies
 from netsim.network import MS
 

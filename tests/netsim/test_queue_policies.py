@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from queue_actions import FOUR as CHOICE
 from queue_actions import GROUPS, LEVEL
 
-from decision.forest import Branch, Forest, Leaf
-from decision.interfaces import QUEUE_MARKING
-from decision.interpret import trace
-from decision.policy import Policy
-from decision.records import Trajectories
-from decision.tree_decision import build, feature_names
-from decision.weights import shapes
+from decision.ir.forest import Branch, Forest, Leaf
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interpret import trace
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
+from decision.policy.tree_decision import build, feature_names
+from decision.policy.weights import shapes
 from netsim import Cohort, Simulation, policies
 from netsim.baselines import by_name
 from netsim.network import MS, US

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import baselines, ray_cluster
 from netsim.answers import Lost
 from netsim.build import build

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Failure, Mix, Network, Part, Simulation, baselines, network_file, simulate, topology
 from netsim.network import MS, US
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Network, Scenario, Simulation, baselines, scenarios, simulate, topology, workloads
 from netsim.network import MS
 from netsim.policies import native

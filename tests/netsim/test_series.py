@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Network, Simulation, simulate
 from netsim.network import MS
 from netsim.series import joined, record

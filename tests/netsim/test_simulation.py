@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces import FLOW_RATE
-from decision.records import record_columns
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import FLOW_RATE
+from decision.policy.records import record_columns
 from netsim import Network, Simulation, simulate
 from netsim.network import MS
 from netsim.simulation import merge
@@ -127,9 +127,9 @@ def test_a_signal_interrupts_a_run_which_can_then_go_on(steering) -> None:
 
 
 def test_only_native_policies_have_weights(steering, constant) -> None:
-    from decision.actions import TanhMap
-    from decision.forest import Forest
-    from decision.tree_decision import build, feature_names
+    from decision.ir.forest import Forest
+    from decision.policy.actions import TanhMap
+    from decision.policy.tree_decision import build, feature_names
     from netsim import policies
 
     policy = steering().policy

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.actions import TanhMap
-from decision.forest import Forest, oblivious
-from decision.interfaces.flow_rate import base_rtt_recip_q42
-from decision.tree_decision import build, feature_names
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import base_rtt_recip_q42
+from decision.policy.actions import TanhMap
+from decision.policy.tree_decision import build, feature_names
 from netsim import Scenario, Simulation
 from netsim.network import MS
 from netsim.policies import Installed, NativePolicy, ProgramPolicy, native, program

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase
-from decision.interfaces.queue_marking import QUEUE_MARKING
-from decision.interpret import trace
-from decision.records import Trajectories
-from decision.start import start_program
+from decision.artefact.errors import InputError
+from decision.ir.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
+from decision.ir.interpret import trace
+from decision.policy.records import Trajectories
+from decision.policy.start import start_program
 from netsim import Cohort, Network, Simulation, Wire, assembly, simulate
 from netsim.network import MS
 from netsim.policies import fixed

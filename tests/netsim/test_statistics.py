@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.splitmix import uniform
 from netsim.statistics import confidence
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.tape import FloatOp, Names, Reading, TapeBuilder, evaluate
+from decision.ir.tape import FloatOp, Names, Reading, TapeBuilder, evaluate
 from netsim import _core
 
 FLOATS = st.one_of(

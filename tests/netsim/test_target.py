@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces import QUEUE_MARKING
-from decision.policy import Policy
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
 from netsim import Simulation, baselines, simulate
 from netsim.network import MS
 from netsim.policies import fixed, native, turned

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.in_flight import InFlight
-from decision.interfaces.flow_rate import RTT_BITS, base_rtt_recip_q42
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.ir.interfaces.flow_rate import RTT_BITS, base_rtt_recip_q42
+from decision.policy.in_flight import InFlight
+from decision.policy.records import Trajectories
 from netsim import ArrayEnv, Network, Simulation, baselines, simulate, topology
 from netsim.deployment import Deployment
 from netsim.environments import Task

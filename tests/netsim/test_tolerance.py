@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.tolerance import DEFAULT, Allowance, allowance, tolerance
 
 REFERENCE = {"goodput": 0.9, "latency_mean_us": 10.0, "jain": 0.98, "loss": 0.0}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import Network, Simulation, baselines, topology
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Port, Topology

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces.queue_marking import QUEUE_MARKING
+from decision.artefact.errors import InputError
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Cohort, Engines, Network, Wire, baselines, policies, simulate, trials
 from netsim.answers import Lost
 from netsim.kept import Kept

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from triggered_students import OBSERVATION, ROWS, triggered_student
 
-from decision.errors import InputError
-from decision.interfaces import QUEUE_MARKING
-from decision.policy import Policy
-from decision.records import Trajectories
-from decision.weights import shapes
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
+from decision.policy.weights import shapes
 from netsim.baselines import by_name
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interfaces.queue_marking import QUEUE_MARKING
+from decision.artefact.errors import InputError
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Cohort, Flow, Scenario, Simulation, Wire, policies
 from netsim.baselines import by_name
 from netsim.network import MS, US

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim import workloads
 from netsim.workloads import Arrivals
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from decision.forest import Forest, Node, oblivious
-from decision.policy import Observation
-from decision.student import Header, Student
-from decision.tree_decision import seen_names
-from decision.trigger import SAVED
+from decision.ir.forest import Forest, Node, oblivious
+from decision.policy.policy import Observation
+from decision.policy.student import Header, Student
+from decision.policy.tree_decision import seen_names
+from decision.policy.trigger import SAVED
 
 OBSERVATION: dict[str, Any] = {
     "interface": "queue_marking",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision import manifest
-from decision.forest import Forest, oblivious
-from decision.policy import Policy
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact import manifest
+from decision.ir.forest import Forest, oblivious
+from decision.policy.policy import Policy
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from rlcc import cli
 from teachers.load import load
 from teachers.save import save

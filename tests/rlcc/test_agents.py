@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
 from netsim import Network, baselines
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import rlcc
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc import api
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from decision.errors import InputError
-from decision.manifest import opened, sha256
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, sha256
 from rlcc import attestation, cli, predicate
 from rlcc.certified import PLACE
 from rlcc.verdict import Check

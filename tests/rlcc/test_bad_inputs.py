@@ -249,7 +249,7 @@ def told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return sentence
 
 
-@pytest.mark.parametrize(("name", "text", "line", "change"), _files(), ids=lambda one: str(one)[:60])
+@pytest.mark.parametrize(("name", "text", "line", "change"), list(_files()), ids=lambda one: str(one)[:60])
 def test_a_file_with_one_thing_wrong(
     name: str, text: str, line: str, change: Change, tmp_path: Path, capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

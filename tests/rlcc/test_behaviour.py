@@ -1,22 +1,17 @@
 """`rlcc verify --properties` and `[[gate.property]]`: what a user asks, sees and gets as an exit code."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "verify" / "behaviour"))
-
 import numpy as np
+import pytest
 from deciders import loop, policy, split
 from test_gate_judging import Stage, rows, stage  # noqa: F401  # fixtures
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.neighbourhood import teacher_actions
 from rlcc.recipe import load_recipe
 from teachers.load import load

@@ -21,7 +21,7 @@ PLACES = {
     ("emulator/compile.py", "compile_policy"): "compiles",
     ("emulator/compile.py", "link_program"): "links",
     ("emulator/firmware.py", "read_firmware"): "reads",
-    ("decision/manifest.py", "opened"): "manifests",
+    ("decision/artefact/manifest.py", "opened"): "manifests",
     ("emulator/profile.py", "load_profile"): "profiles",
     ("emulator/compile.py", "find_compiler"): "compilers",
     ("verify/prover/certify.py", "certify"): "proofs",

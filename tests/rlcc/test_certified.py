@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from decision.deciders import student_of
-from decision.errors import InputError
-from decision.manifest import Opened, opened
-from decision.neighbourhood import Around
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened, opened
+from decision.policy.deciders import student_of
+from decision.policy.neighbourhood import Around
 from rlcc.held import hold
 from teachers.load import load
 from teachers.teacher import Teacher

@@ -1,22 +1,18 @@
 """The gate's rules on made-up reports: where exactly it passes, where it fails, and that nothing passes unmeasured."""
 
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from made_reports import report
 
-from decision.errors import InputError
-from decision.forest import Forest, oblivious
-from decision.program import Op, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, ProgramBuilder
 from emulator import Cycles, EmulationReport, HostReport
 from emulator.profile import Limits
 from emulator.report import StateCost
@@ -355,7 +351,7 @@ def test_what_checks_of_code_size_and_budget_show() -> None:
 
 def test_a_threshold_that_no_vector_stands_beside_fails() -> None:
     ensemble = Forest(("x", "y"), (oblivious(((0, 5), (1, -3)), (1, 2, 3, 4)),), (0,), 16)
-    program = ProgramBuilder(ensemble)
+    program = ProgramBuilder(ensemble, FLOW_RATE)
     features = (program.event("cnp_count"), program.add(Op.SUB, (program.const(0), program.event("nack_count"))))
     trees = program.add(Op.TREES, features)
     program.state_in("rate_q30", "uint32")

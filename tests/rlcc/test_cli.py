@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc import cli
 
 HEAVY = {"torch", "catboost", "sklearn", "matplotlib", "pandas", "optuna"}

@@ -1,20 +1,14 @@
 """The emitted C and the decision program it comes from decide alike, event by event, in networks that they steer."""
 
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "targets"))
-
 from target_students import STUDENTS, with_options
 
 from codegen.emit import emit
-from decision.deciders import load_pupil
-from decision.manifest import writing
+from decision.artefact.manifest import writing
+from decision.policy.deciders import load_pupil
 from netsim import Simulation
 from netsim.network import MS, Network
 from netsim.policies import Installed, compiled

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.compiled import MODULES, unusable
+from decision.artefact.compiled import MODULES, unusable
 
 ROOT = Path(__file__).resolve().parents[2]
 TEACHER = ROOT / "fixtures/teachers/rl-cc-mlp"

@@ -21,10 +21,10 @@ from pathlib import Path
 import click
 import pytest
 
-from decision import manifest
-from decision.forest import Forest, oblivious
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact import manifest
+from decision.ir.forest import Forest, oblivious
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from rlcc import cli
 from teachers.load import load
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.visits import Intervals, Visits, counted
+from decision.artefact.errors import InputError
+from decision.policy.visits import Intervals, Visits, counted
 from emulator.firmware import read_firmware, tree_inputs
 from emulator.samples import sample_type, visits_of
 from rlcc import cli

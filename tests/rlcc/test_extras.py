@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from decision.extras import DISTRIBUTIONS, OF_THE_CHECKOUT, extras
+from decision.artefact.extras import DISTRIBUTIONS, OF_THE_CHECKOUT, extras
 from rlcc import cli
 
 ROOT = Path(__file__).resolve().parents[2]

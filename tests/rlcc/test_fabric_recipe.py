@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from decision.interfaces import FABRIC_MARKING
-from decision.policy import Policy
-from decision.weights import shapes
+from decision.ir.interfaces import FABRIC_MARKING
+from decision.policy.policy import Policy
+from decision.policy.weights import shapes
 from rlcc import cli
 from teachers.save import save
 from teachers.teacher import make_teacher

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,14 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from made_reports import report
 
-from decision.errors import InputError
-from decision.manifest import opened
-from decision.student import load_student
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
+from decision.policy.student import load_student
 from emulator import Cycles, EmulationReport, HostReport
 from emulator.build import Build
 from emulator.compile import Toolchain

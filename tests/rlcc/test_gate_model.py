@@ -9,9 +9,9 @@ import pytest
 from catboost import CatBoostClassifier
 
 from codegen.model_body import emit_model
-from decision.documents import load_json
-from decision.manifest import writing
-from decision.model import GridFeature, Model
+from decision.artefact.documents import load_json
+from decision.artefact.manifest import writing
+from decision.policy.model import GridFeature, Model
 from rlcc.cli import main
 
 

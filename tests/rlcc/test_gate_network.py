@@ -12,12 +12,12 @@ import pytest
 
 from codegen.emit import Emission
 from codegen.networks.body import emit_network
-from decision.deciders import decider_file, load_decider, load_pupil
-from decision.documents import load_json
-from decision.errors import InputError
-from decision.manifest import opened
-from decision.policy import Policy
-from decision.records import Trajectories
+from decision.artefact.documents import load_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
+from decision.policy.deciders import decider_file, load_decider, load_pupil
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
 from emulator.build import built
 from rlcc.checks import IN_ALL_STATES, IN_CELLS, THRESHOLDS
 from rlcc.cli import main

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.forest import Forest, oblivious
-from decision.manifest import writing
-from decision.student import Student
-from decision.tree_decision import seen_names
-from decision.weights import shapes
+from decision.artefact.manifest import writing
+from decision.ir.forest import Forest, oblivious
+from decision.policy.student import Student
+from decision.policy.tree_decision import seen_names
+from decision.policy.weights import shapes
 from rlcc import cli
 from rlcc.checks import IN_ALL_STATES, IN_CELLS
 from rlcc.reports import folder as reports

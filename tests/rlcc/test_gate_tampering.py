@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from decision import manifest
+from decision.artefact import manifest
 from rlcc import cli
 from rlcc.reports import folder as reports
 from verify.trusted.certificate import content_hash

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.forest import Forest, oblivious
-from decision.policy import Policy
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.ir.forest import Forest, oblivious
+from decision.policy.policy import Policy
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from rlcc import gate
 from rlcc.checks import IN_ALL_STATES, IN_CELLS
 from rlcc.recipe import Neighbourhood, load_recipe, teacher_path

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.interfaces import INTERFACES
+from decision.ir.interfaces import INTERFACES
 
 ROOT = Path(__file__).resolve().parents[2]
 FIELDS = {
@@ -57,6 +57,7 @@ FLOW_SITE = {"FlowSite", "flow_site"}
 EXCEPT = {
     "codegen/targets.py": "adapters of devices, each of which hands over the events of one interface",
     "codegen/tree_body.py": "a parameter whose default is told as the base RTT that it is the reciprocal of",
+    "codegen/tuning.py": "what an operator sets of the devices of flows",
     "codegen/networks/body.py": "the same parameter; and int8 networks decide for flows only",
     "codegen/networks/recorded.py": "int8 networks decide for flows only: their recorded decisions",
     "codegen/networks/quantise.py": "int8 networks decide for flows only: the steps of their features",
@@ -112,5 +113,5 @@ def test_the_search_finds_what_it_looks_for() -> None:
     assert {"flow"} <= words_of(ROOT / "netsim" / "core" / "flow_site.cpp")
     assert {"kmin_bytes"} <= words_of(ROOT / "netsim" / "core" / "queue_site.cpp")
     assert {path.stem for path in GENERIC} >= set(CORE)
-    assert {"rate_q30", "response_ns"} <= words_of(ROOT / "decision" / "interfaces" / "flow_rate.py")
+    assert {"rate_q30", "response_ns"} <= words_of(ROOT / "decision" / "ir" / "interfaces" / "flow_rate.py")
     assert "docstring" not in words_of(Path(__file__)) - {"docstring"}

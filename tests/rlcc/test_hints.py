@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.documents import dump_json
-from decision.neighbourhood import Around
+from decision.artefact.documents import dump_json
+from decision.policy.neighbourhood import Around
 from emulator.build import built
 from rlcc import cli
 from rlcc.certified import certified

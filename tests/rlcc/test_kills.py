@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from decision import temporary
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.manifest import NAME, check_place, opened, writing
+from decision.artefact import temporary
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import NAME, check_place, opened, writing
 
 ROOT = Path(__file__).resolve().parents[2]
 TEACHER = ROOT / "fixtures" / "teachers" / "rl-cc-mlp"

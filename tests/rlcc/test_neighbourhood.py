@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.cells import states
-from decision.features import Rate
-from decision.forest import oblivious
-from decision.student import NAME, Student, load_student
+from decision.ir.forest import oblivious
+from decision.policy.cells import states
+from decision.policy.features import Rate
+from decision.policy.student import NAME, Student, load_student
 from distill import distil, rollout
 from rlcc import checks
 from rlcc.neighbourhood import extreme, furthest, teacher_actions

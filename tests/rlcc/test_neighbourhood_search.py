@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from decision.cells import States
-from decision.neighbourhood import Around
-from decision.policy import Observation
+from decision.policy.cells import States
+from decision.policy.neighbourhood import Around
+from decision.policy.policy import Observation
 from rlcc import neighbourhood
 from rlcc.neighbourhood import BATCH, extreme, furthest, teacher_actions
 from rlcc.recipe import Neighbourhood

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.student import NAME, Student, load_student
+from decision.policy.student import NAME, Student, load_student
 from rlcc import outside as place
 from rlcc.neighbourhood import furthest
 from rlcc.outside import FROM, outside

@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from decision.forest import Forest
-from decision.interpret import trace
-from decision.manifest import opened
-from decision.program import Op, Program
-from decision.student import load_student
+from decision.artefact.manifest import opened
+from decision.ir.forest import Forest
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program
+from decision.policy.student import load_student
 from distill.options import DistillOptions
 from emulator import emulate, run_on_host
 from rlcc import cli

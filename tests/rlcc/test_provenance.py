@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from decision.manifest import opened, writing
+from decision.artefact.manifest import opened, writing
 from rlcc.provenance import provenance
 from teachers.load import load
 from teachers.teacher import Teacher

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from queue_actions import LEVEL
 
-from decision.policy import Policy
-from decision.weights import shapes
+from decision.policy.policy import Policy
+from decision.policy.weights import shapes
 from rlcc import cli
 from teachers.save import save
 from teachers.teacher import make_teacher

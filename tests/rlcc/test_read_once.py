@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from codegen.differences import differences
-from decision import manifest
-from decision.deciders import load_decider
-from decision.errors import InputError
-from decision.folder import Folder
-from decision.forest import oblivious
-from decision.manifest import Opened, opened, sha256
-from decision.student import NAME, load_student
+from decision.artefact import manifest
+from decision.artefact.errors import InputError
+from decision.artefact.folder import Folder
+from decision.artefact.manifest import Opened, opened, sha256
+from decision.ir.forest import oblivious
+from decision.policy.deciders import load_decider
+from decision.policy.student import NAME, load_student
 from emulator.firmware import read_firmware
 from rlcc import cli, gate
 from rlcc.emitted import emitted

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.recipe import GateOptions, load_recipe, teacher_path
 from rlcc.shipped import recipes
 

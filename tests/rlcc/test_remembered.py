@@ -60,7 +60,7 @@ def hashed() -> str:
 @pytest.mark.parametrize(
     ("file", "old", "new", "same"),
     [
-        ("decision/errors.py", "\nclass InputError", "\n# another word\nclass InputError", True),
+        ("decision/artefact/errors.py", "\nclass InputError", "\n# another word\nclass InputError", True),
         ("verify/check/recheck.py", '"""What the checker found by itself."""', '"""What was found."""', True),
         ("rlcc/checks.py", "every file is as rlcc emits it", "emitted by rlcc", True),
         ("verify/check/recheck.py", "open_steps: int = 0", "open_steps: int = 1", False),

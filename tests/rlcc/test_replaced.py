@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from decision.manifest import NAME, Manifest, opened, writing
+from decision.artefact.manifest import NAME, Manifest, opened, writing
 from distill import distil, rollout
 from distill.options import DistillOptions, RolloutOptions
 from rlcc import stages

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from distill.options import RolloutOptions
 from netsim import scenarios, workloads
 from rlcc import cli

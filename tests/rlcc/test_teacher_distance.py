@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from decision import manifest
-from decision.forest import oblivious
-from decision.student import NAME, load_student
+from decision.artefact import manifest
+from decision.ir.forest import oblivious
+from decision.policy.student import NAME, load_student
 from rlcc import cli
 from verify.trusted.certificate import content_hash
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from decision.errors import InputError
-from decision.forest import Forest
-from decision.interfaces import FLOW_RATE
-from decision.program import Op, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest
+from decision.ir.interfaces import FLOW_RATE
+from decision.ir.program import Op, ProgramBuilder
 from distill import rollout
 from rlcc import teacher_match
 from rlcc.recipe import Match
@@ -72,7 +72,7 @@ def test_each_is_asked_about_its_own_run(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_program_acts_on_the_recorded_context(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate comes from the record, where line rate is 2^30, which no context holds; all other fields of the context
     from the features of the same name."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     rate, before = b.state_in("rate_q30", "uint32"), b.state_in("action_1", "int16")
     event = b.event(FLOW_RATE.event_names[1])
     shifted = b.add(Op.SHL, (event,), 4)
@@ -100,7 +100,7 @@ def test_what_no_record_holds_of_a_context_is_what_the_decision_before_has_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A field that counts by what the event says, from 0 in each run; two runs, the second shorter."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     rate, count = b.state_in("rate_q30", "uint32"), b.state_in("count", "int16")
     event = b.add(Op.MIN, (b.event(FLOW_RATE.event_names[2]), b.const(9)))
     more = b.add(Op.MIN, (b.add(Op.ADD, (b.add(Op.MAX, (count, b.const(0))), event)), b.const(999)))

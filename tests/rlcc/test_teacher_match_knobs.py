@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import queue_actions
 
-from decision.actions import Choice, Level, TanhMap
-from decision.errors import InputError
-from decision.forest import Branch, Forest, Leaf
-from decision.interfaces import QUEUE_MARKING
-from decision.policy import Observation
-from decision.tree_decision import build
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Forest, Leaf
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.policy.actions import Choice, Level, TanhMap
+from decision.policy.policy import Observation
+from decision.policy.tree_decision import build
 from rlcc import teacher_match
 from rlcc.teacher_match import Errors, actions, compare, spans
 

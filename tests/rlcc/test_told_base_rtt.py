@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.student import load_student
+from decision.policy.student import load_student
 from distill.rollout import collect, teacher_policy
 from netsim import Network, assembly, simulate
 from netsim.mixes import Mix, Part

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.interfaces import QUEUE_TRIGGERED
-from decision.records import Trajectories, record_columns
+from decision.ir.interfaces import QUEUE_TRIGGERED
+from decision.policy.records import Trajectories, record_columns
 from emulator import Cycles
 from rlcc.recipe import GateOptions
 from rlcc.triggers import Shares, budget_by_trigger, share

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from decision.errors import InputError
-from decision.manifest import opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
 from rlcc import verdict
 from rlcc.reports import folder
 from rlcc.verdict import Check, Verdict

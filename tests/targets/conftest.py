@@ -8,14 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from decision.manifest import writing
+from decision.artefact.manifest import writing
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

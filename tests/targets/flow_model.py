@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from codegen.targets import COUNTERS
-from decision.formats import U32_MAX
-from decision.interpret import evaluate
-from decision.program import Program
+from decision.ir.formats import U32_MAX
+from decision.ir.interpret import evaluate
+from decision.ir.program import Program
 
 
 @dataclass

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from drawing import ACTIONS, FEATURES, make_student
 
-from decision.forest import oblivious
-from decision.in_flight import InFlight
-from decision.interfaces.flow_rate import OPTIONS, flow_interface
-from decision.probes import Probes
-from decision.start import Start
-from decision.student import Student
+from decision.ir.forest import oblivious
+from decision.ir.interfaces.flow_rate import OPTIONS, flow_interface
+from decision.policy.in_flight import InFlight
+from decision.policy.probes import Probes
+from decision.policy.start import Start
+from decision.policy.student import Student
 
 LARGEST = {"action": 9000, "congestion": 400_000, "rtt_inflation": 4000, "rate": 1 << 20, "cnp": 255, "nack": 255}
 """Where thresholds of a feature lie, by how its name begins: each branch is taken now and then."""

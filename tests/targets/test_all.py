@@ -6,8 +6,8 @@ import pytest
 
 from codegen.differences import differences
 from codegen.targets import ALL, TARGETS, misfit, target_named, targets_named
-from decision.errors import InputError
-from decision.manifest import opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 

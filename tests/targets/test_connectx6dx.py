@@ -8,7 +8,7 @@ import pytest
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
-from decision.interfaces.flow_rate import DEVICE_RATE, FLOW_RATE
+from decision.ir.interfaces.flow_rate import DEVICE_RATE, FLOW_RATE
 
 ENGINE = Path(__file__).parent / "devices" / "engine.c"
 SET = "-DRLCC_SET_IN_FLIGHT(of,bytes)=do { extern uint32_t device_in_flight; device_in_flight = (bytes); } while (0)"

@@ -11,8 +11,8 @@ from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.manifest import writing
+from decision.artefact.manifest import writing
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 
 DEVICE = Path(__file__).parent / "devices" / "doca.c"
 SOURCES = ("rlcc_policy.c", "rlcc_doca_pcc.c", DEVICE)

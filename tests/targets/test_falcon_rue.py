@@ -14,7 +14,7 @@ from falcon_lines import ACK, FABRIC, FORWARD, LINES, NACK, RETRANSMISSION, REVE
 from flow_model import Flow
 from target_students import STUDENTS
 
-from decision.manifest import opened
+from decision.artefact.manifest import opened
 
 FITTING = [name for name in STUDENTS if name != "counting"]  # events tell of no CNPs
 ADAPTER = "rlcc_falcon_rue.c"

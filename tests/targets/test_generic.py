@@ -8,7 +8,7 @@ import pytest
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
-from decision.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 
 LOOP = Path(__file__).parent / "devices" / "loop.c"
 TABLE = 64

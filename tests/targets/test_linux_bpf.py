@@ -15,7 +15,7 @@ from bpf_vm import Fault, Machine
 from flow_model import Flow
 from target_students import STUDENTS
 
-from decision.manifest import opened
+from decision.artefact.manifest import opened
 
 CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding", "-std=c11", "-g", "-O2")
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codegen.layout import context_layout
-from decision.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 
 CHECKS = "-*,bugprone-*,cert-*,clang-analyzer-*,-bugprone-easily-swappable-parameters"
 """Swappable parameters: a tree's arguments are integers in the order of the features; nobody calls it by hand."""

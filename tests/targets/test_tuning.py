@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from decision.interfaces.flow_rate import LINE_RATE_Q30
-from decision.tuning import packed, unpacked, words_of
+from codegen.tuning import packed, unpacked, words_of
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 
 FALCON = """#include "falcon_rue.h"
 const rlcc_rue_params tuned = RLCC_RUE_PARAMS_DEFAULT;

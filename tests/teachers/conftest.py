@@ -1,6 +1,5 @@
 """Policies and PyTorch networks as other projects would bring them: their own names, their own order of layers."""
 
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -12,10 +11,8 @@ import safetensors.torch
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from teachers.save import policy_toml
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # ddqn_recipe.py
 
 PolicyMaker = Callable[..., Policy]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from teachers.ddqn import Learner
 from teachers.ddqn_options import Ddqn
 from teachers.ppo import ENDED, OPEN, Rollout

@@ -9,8 +9,8 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from decision.documents import load_toml
-from decision.records import Trajectories
+from decision.artefact.documents import load_toml
+from decision.policy.records import Trajectories
 from netsim.network import MS
 from rlcc import cli
 from teachers.checkpoint import checkpoint_path

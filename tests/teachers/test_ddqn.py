@@ -10,10 +10,10 @@ from ddqn_recipe import CONFIG, KMIN, POLICY, QUEUE, SENT, config
 from pydantic import ValidationError
 from queue_actions import FOUR, LEVEL
 
-from decision.interfaces import QUEUE_MARKING
-from decision.policy import Policy
-from decision.records import Trajectories
-from decision.weights import shapes
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
+from decision.policy.weights import shapes
 from netsim import Cohort, Simulation
 from netsim.baselines import by_name
 from netsim.network import MS, US

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 from queue_actions import FOUR
 
-from decision.records import Trajectories
+from decision.policy.records import Trajectories
 from netsim.policies import native
 from netsim.trials import run
 from teachers import ddqn

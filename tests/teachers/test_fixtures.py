@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import teachers
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.network import MS
 from teachers.report import fit, main, measure_all
 from teachers.validation import Measured, measure, measure_changing

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import teachers
-from decision.input_layout import InputLayout
+from decision.policy.input_layout import InputLayout
 from teachers.folding import folded, trained_shapes
 from teachers.save import policy_toml
 from teachers.teacher import Weights

@@ -8,10 +8,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.interfaces import FLOW_RATE
-from decision.policy import Policy
-from decision.records import Trajectories, record_columns
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import FLOW_RATE
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories, record_columns
 from netsim import Simulation
 from netsim.network import MS
 from netsim.policies import native

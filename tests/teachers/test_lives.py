@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from decision.policy import Policy
+from decision.policy.policy import Policy
 from netsim import Network, Scenario, Simulation
 from netsim.network import MS, US
 from netsim.policies import native

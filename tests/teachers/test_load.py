@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import teachers
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from teachers.save import save
 
 FORMATS = ["state.pt", "state.pth", "checkpoint.pt", "scripted.pt", "traced.pt", "plain.safetensors", "graph.onnx"]

@@ -9,10 +9,10 @@ import pytest
 from ddqn_recipe import CONFIG, KMIN, POLICY, config
 from pydantic import ValidationError
 
-from decision.errors import InputError
-from decision.policy import Policy
-from decision.records import Trajectories
-from decision.weights import shapes
+from decision.artefact.errors import InputError
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
+from decision.policy.weights import shapes
 from netsim import Cohort, Simulation
 from netsim.assembly import switches_of_queues
 from netsim.baselines import by_name

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from teachers.load import load
 from teachers.parity import parity
 from teachers.save import policy_toml

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from decision.actions import Choice
-from decision.documents import load_toml
-from decision.interfaces import LONG_FLOW
+from decision.artefact.documents import load_toml
+from decision.ir.interfaces import LONG_FLOW
+from decision.policy.actions import Choice
 from netsim.network import MS
 from netsim.policies import native
 from netsim.simulation import Simulation

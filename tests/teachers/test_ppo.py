@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.documents import load_toml
+from decision.artefact.documents import load_toml
 from netsim.environments.episode import Episode
 from netsim.environments.task import Task
 from netsim.network import MS

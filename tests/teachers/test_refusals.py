@@ -11,8 +11,8 @@ import torch
 from onnx import TensorProto, helper
 
 import teachers
-from decision.errors import InputError
-from decision.weights import shapes
+from decision.artefact.errors import InputError
+from decision.policy.weights import shapes
 from teachers.teacher import make_teacher
 
 FORMATS = ["state.pt", "state.pth", "checkpoint.pt", "scripted.pt", "traced.pt", "plain.safetensors", "graph.onnx"]

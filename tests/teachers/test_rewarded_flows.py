@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from decision.records import Trajectories
+from decision.policy.records import Trajectories
 from netsim.network import MS
 from netsim.policies import native
 from netsim.simulation import Simulation
@@ -57,7 +57,7 @@ def test_the_reward_is_the_papers() -> None:
 def test_a_limit_holds_a_term() -> None:
     feature = {"kind": "level", "signal": "sent_bytes"}
     given = DdqnConfig.model_validate(content("ddqn"))
-    from decision.tape import Reading
+    from decision.ir.tape import Reading
 
     read = Reading({"sent_bytes": np.array([-5.0, 1.0, 9.0])}, {}, np.ones(3), {})
     term = RewardTerm.model_validate({"weight": -2.0, "power": 2, "limit": 3.0, "feature": feature})

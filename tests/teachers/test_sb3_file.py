@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import teachers
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from teachers.save import policy_toml
 from teachers.sb3_spaces import check_actions
 

@@ -90,7 +90,7 @@ def test_a_training_computes_with_those_of_its_recipe() -> None:
 def test_whoever_computed_first_has_chosen(first: str, others: tuple[str, ...]) -> None:
     script = """
 import sys
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from teachers.sums import same_sums
 for kernels in sys.argv[1:]:
     try:
@@ -106,7 +106,7 @@ for kernels in sys.argv[1:]:
 def test_a_pytorch_that_was_there_first_is_refused() -> None:
     script = """
 import torch
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 torch.mm(torch.ones(64, 64), torch.ones(64, 64))
 from teachers.sums import same_sums
 try:

@@ -9,8 +9,8 @@ import torch
 from pydantic import ValidationError
 
 import teachers
-from decision.documents import load_toml
-from decision.errors import InputError
+from decision.artefact.documents import load_toml
+from decision.artefact.errors import InputError
 from netsim.network import MS
 from teachers.adpg import Segment, Step, cost_of, loss, train, validate
 from teachers.checkpoint import checkpoint_path

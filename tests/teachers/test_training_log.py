@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from teachers import event_file
 from teachers.training_log import CURVES, EVENTS, TrainingLog
 

@@ -4,9 +4,9 @@ import struct
 
 import numpy as np
 
-from decision.forest import Forest
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
@@ -35,7 +35,7 @@ MOST = 4 * FLOW_RATE.param_names.index("rate_max_q30")
 
 def program() -> Program:
     """least = min(response - sent, rate_max) is written back; its square's high word plus 1 is returned."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")))
     least = b.add(Op.MIN, (rtt, b.param("rate_max_q30")), name="least")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from codegen.layout import manifest_layouts
-from decision.documents import dump_json
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interpret import evaluate
-from decision.manifest import writing
-from decision.program import Program
+from decision.artefact.documents import dump_json
+from decision.artefact.manifest import writing
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import evaluate
+from decision.ir.program import Program
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile

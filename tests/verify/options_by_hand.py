@@ -8,16 +8,16 @@ from drawing import FEATURES
 from policy_by_hand import LIMITS
 
 from codegen.emit import emit
-from decision.actions import TanhMap
-from decision.forest import Forest, oblivious
-from decision.forest import Node as Tree
-from decision.in_flight import InFlight
-from decision.interfaces.flow_rate import flow_interface
-from decision.manifest import writing
-from decision.policy import Limits, Observation
-from decision.start import Start
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact.manifest import writing
+from decision.ir.forest import Forest, oblivious
+from decision.ir.forest import Node as Tree
+from decision.ir.interfaces.flow_rate import flow_interface
+from decision.policy.actions import TanhMap
+from decision.policy.in_flight import InFlight
+from decision.policy.policy import Limits, Observation
+from decision.policy.start import Start
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from emulator.build import built
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import Firmware, read_firmware

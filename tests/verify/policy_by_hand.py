@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.forest import Forest, Node, oblivious
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest, Node, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
@@ -58,7 +58,7 @@ uint32_t rlcc_decide(flow_t *flow, const event_t *event, const params_t *params)
 
 def program() -> Program:
     """What SOURCE computes."""
-    b = ProgramBuilder(Forest(("rtt", "action"), (_tree_0(), _tree_1()), (10,), 12))
+    b = ProgramBuilder(Forest(("rtt", "action"), (_tree_0(), _tree_1()), (10,), 12), FLOW_RATE)
     stored = b.state_in("rate_q30", "uint32")
     rate = b.add(Op.MIN, (stored, b.const((1 << 30) - 1)), name="rate")
     rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")), 0, "rtt")

@@ -1,22 +1,18 @@
 """Ordinary small students, drawn by a number: all features and ratios, all action maps, windows of 1 to 4 decisions."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "decision"))
-
 from drawing import ACTIONS, FEATURES, make_student
 
 from bench.drawn.students import tree
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.actions import Table
-from decision.manifest import writing
-from decision.student import Student
+from decision.artefact.manifest import writing
+from decision.policy.actions import Table
+from decision.policy.student import Student
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile

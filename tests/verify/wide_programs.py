@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from decision.errors import InputError
-from decision.forest import Forest, oblivious
-from decision.formats import U32_MAX
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.program import INT64_MAX, INT64_MIN, STORAGE_RANGE, Node, Op, Program, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, oblivious
+from decision.ir.formats import U32_MAX
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import INT64_MAX, INT64_MIN, STORAGE_RANGE, Node, Op, Program, ProgramBuilder
 
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 DRAWN = tuple(op for op in Op if op is not Op.NETWORK)
@@ -111,7 +111,7 @@ def _added(rng: Random, b: ProgramBuilder, op: Op, values: list[int]) -> int:
 def program_around(op: Op, seed: int, rows: int = 4) -> Around:
     """Any program whose operator of interest is ``op``, over words and over what is wider than a word."""
     rng = Random(seed)
-    b = ProgramBuilder(_ensemble(rng))
+    b = ProgramBuilder(_ensemble(rng), FLOW_RATE)
     b.tables = [tuple(between(rng, INT64_MIN, INT64_MAX) for _ in range(rng.randint(1, 5)))]
     narrow = [b.event("sent_bytes"), b.param("rate_min_q30"), b.const(between(rng, INT32_MIN, U32_MAX))]
     narrow += [b.state_in(storage, storage) for storage in STORAGE_RANGE]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.forest import Branch, Forest, Leaf, Node
+from decision.ir.forest import Branch, Forest, Leaf, Node
 
 Integers = NDArray[np.int64]
 FAR = 1 << 40

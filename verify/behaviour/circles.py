@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.interpret import trace
+from decision.artefact.errors import InputError
+from decision.ir.interpret import trace
 from verify.behaviour.cells import Integers
 from verify.behaviour.contexts import MOST, Contexts, Fields, only
 from verify.behaviour.decided import Decided

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.interface import STORAGE_RANGE
-from decision.program import Op
+from decision.artefact.errors import InputError
+from decision.ir.interface import STORAGE_RANGE
+from decision.ir.program import Op
 from verify.behaviour.cells import Integers
 from verify.behaviour.decided import Decided
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from decision.deciders import student_of
-from decision.errors import InputError
-from decision.ranks import with_values
-from decision.rate import multiplied
-from decision.student import NAME
+from decision.artefact.errors import InputError
+from decision.ir.ranks import with_values
+from decision.policy.deciders import student_of
+from decision.policy.rate import multiplied
+from decision.policy.student import NAME
 from emulator.firmware import PROGRAM, Firmware
 from verify.behaviour import loops, steps
 from verify.behaviour.circles import Circles, circles, no_cycle

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.formats import ACTION_BITS
-from decision.interpret import trace
-from decision.program import Op, Program
+from decision.artefact.errors import InputError
+from decision.ir.formats import ACTION_BITS
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program
 from verify.behaviour.cells import Boxes, Cells, Integers
 
 MOST_SUMS = 1 << 22

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.errors import InputError
-from decision.interpret import evaluate
-from decision.program import Op, Program
+from decision.artefact.errors import InputError
+from decision.ir.interpret import evaluate
+from decision.ir.program import Op, Program
 from verify.behaviour.finding import Finding
 from verify.trusted import wording
 

@@ -6,8 +6,8 @@ may fail in a state that nothing leads to; the witness says which.
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.program import Op
+from decision.artefact.errors import InputError
+from decision.ir.program import Op
 from verify.behaviour.cells import FAR, Boxes, Integers
 from verify.behaviour.decided import ONE, Decided
 from verify.behaviour.extremes import Extreme, greatest

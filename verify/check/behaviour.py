@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from decision.ranks import with_values
-from decision.student import Student
+from decision.ir.ranks import with_values
+from decision.policy.student import Student
 from emulator.firmware import Firmware
 from verify.check import loops, multiplier
 from verify.check.cells import Table

@@ -14,15 +14,15 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Multiplier, TanhMap
-from decision.cells import act
-from decision.errors import InputError
-from decision.features import PreviousAction
-from decision.formats import FEATURE_LIMIT
-from decision.neighbourhood import Around
-from decision.policy import Observation, Policy
-from decision.student import Student
-from decision.tree_decision import build_observer, feature_names
+from decision.artefact.errors import InputError
+from decision.ir.formats import FEATURE_LIMIT
+from decision.policy.actions import Multiplier, TanhMap
+from decision.policy.cells import act
+from decision.policy.features import PreviousAction
+from decision.policy.neighbourhood import Around
+from decision.policy.policy import Observation, Policy
+from decision.policy.student import Student
+from decision.policy.tree_decision import build_observer, feature_names
 from verify.check.refused import Refused
 from verify.trusted.deviation import TeacherClaim
 

@@ -16,9 +16,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from decision.documents import write_atomically
-from decision.errors import InputError
-from decision.manifest import Opened, of_kind
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened, of_kind
 from emulator.core import buildable
 from verify.check.behaviour import behaviour_again
 from verify.check.beside import TeacherNetwork, distance_again

@@ -11,11 +11,11 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.formats import ACTION_BITS
-from decision.interpret import trace
-from decision.program import Op, Program
-from decision.rate import multiplied
-from decision.student import Student
+from decision.ir.formats import ACTION_BITS
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program
+from decision.policy.rate import multiplied
+from decision.policy.student import Student
 from verify.check.refused import Refused
 
 Integers = NDArray[np.int64]

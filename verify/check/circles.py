@@ -12,8 +12,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.interpret import trace
-from decision.program import Op
+from decision.ir.interpret import trace
+from decision.ir.program import Op
 from verify.check.cells import Table
 from verify.check.history import History
 from verify.check.refused import Refused

@@ -4,7 +4,7 @@ A path for each way that they can come out would be twice as many with every one
 0 or 1 of such comparisons it need not be known which they are; a branch on one, or on their sum, asks all the same.
 """
 
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 from verify.check.meaning import input_name
 from verify.check.terms import Term, var
 

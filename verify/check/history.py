@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.interface import STORAGE_RANGE
-from decision.program import Op, Program
+from decision.ir.interface import STORAGE_RANGE
+from decision.ir.program import Op, Program
 from verify.check.cells import Table, made_of
 from verify.check.refused import Refused
 

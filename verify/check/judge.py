@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from decision.program import STORAGE_RANGE, Op, Program
-from decision.quotients import multiples
+from decision.ir.program import STORAGE_RANGE, Op, Program
+from decision.ir.quotients import multiples
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout

@@ -7,7 +7,7 @@ the field are those of this type: a wider field holds what the program never saw
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from decision.program import STORAGE_RANGE, Program
+from decision.ir.program import STORAGE_RANGE, Program
 from emulator.vectors import Layout
 from verify.check.refused import Refused
 

@@ -12,10 +12,10 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.features import PccRlCongestion, RlCcCongestion
-from decision.formats import U32_MAX
-from decision.interfaces.flow_rate import LINE_RATE_Q30
-from decision.policy import Observation
+from decision.ir.formats import U32_MAX
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
+from decision.policy.features import PccRlCongestion, RlCcCongestion
+from decision.policy.policy import Observation
 from verify.check.cells import ONE
 from verify.check.circles import Turns
 from verify.check.path import Path

@@ -1,15 +1,15 @@
 """The decision program as terms: what each node means, in words where its range fits a word, else in 64 bits.
 
-After ``decision.program`` (the operators' meanings) and ``decision.forest`` (the trees'). A node that a cut holds is
-a variable of its own, as large as its range.
+After ``decision.ir.program`` (the operators' meanings) and ``decision.ir.forest`` (the trees'). A node that a cut holds
+is a variable of its own, as large as its range.
 """
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 
-from decision.forest import Branch, Leaf, leaves
-from decision.program import Node, Op, Program
-from decision.quotients import Multiples
+from decision.ir.forest import Branch, Leaf, leaves
+from decision.ir.program import Node, Op, Program
+from decision.ir.quotients import Multiples
 from verify.check.refused import Refused
 from verify.check.terms import BOOL, NARROW, Term, concat, const, extend, extract, ite, make, negate, var
 
@@ -52,7 +52,7 @@ def fits(low: int, high: int) -> bool:
 class Meaning:
     """Terms of the nodes. ``free`` names are variables, nodes without the low bits that are surely 0; ``fixed`` nodes
     are these words; ``choose`` and ``multiply`` use what the lane knows. ``counted``: nodes that count multiples
-    (``decision.quotients``).
+    (``decision.ir.quotients``).
 
     A name is node.n, tree.k (what the leaf of tree k adds) or sum.k (what the leaves of trees 0..k add together,
     without the bias), over the operands of the first node of trees. Of the second output of n trees k counts on from

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from decision.features import PreviousAction
-from decision.student import Student
-from decision.tree_decision import feature_name
+from decision.policy.features import PreviousAction
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_name
 from verify.check.cells import ONE, Table
 from verify.check.refused import Refused
 from verify.trusted import wording

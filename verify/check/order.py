@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from decision.interpret import evaluate
-from decision.program import Op, Program
+from decision.ir.interpret import evaluate
+from decision.ir.program import Op, Program
 from verify.check.known import Known, Oracle, bounded
 from verify.check.meaning import Meaning, free_range
 from verify.check.refused import Refused

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.formats import U32_MAX
-from decision.interfaces.flow_rate import LINE_RATE_Q30
-from decision.interpret import trace
-from decision.policy import Observation
-from decision.program import Node, Op, Program
+from decision.ir.formats import U32_MAX
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
+from decision.ir.interpret import trace
+from decision.ir.program import Node, Op, Program
+from decision.policy.policy import Observation
 from verify.check.cells import made_of
 from verify.check.history import History
 from verify.check.refused import Refused

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.documents import validate
-from decision.errors import InputError
-from decision.interpret import evaluate
-from decision.manifest import Opened
+from decision.artefact.documents import validate
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened
+from decision.ir.interpret import evaluate
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import Profile
@@ -179,7 +179,7 @@ def _witness(certificate: Certificate, built: Build, model: CycleModel) -> Execu
 
 
 def columns(witness: dict[str, int]) -> list[dict[str, int]]:
-    """A witness as decision.interpret takes it: event, params, state."""
+    """A witness as decision.ir.interpret takes it: event, params, state."""
     return [
         {name.partition(".")[2]: value for name, value in witness.items() if name.startswith(f"{struct}.")}
         for struct in ("event", "params", "context")

@@ -1,6 +1,6 @@
 """The one way in which the checker says no."""
 
-from decision.errors import one_line
+from decision.artefact.errors import one_line
 
 
 class Refused(Exception):

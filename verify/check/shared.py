@@ -6,7 +6,7 @@ that a fact or a bounded word ties to them, be it through others: any of these m
 
 from collections.abc import Callable, Hashable, Mapping
 
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 from verify.check.known import Known
 from verify.check.meaning import fits, input_name
 from verify.check.terms import Term, var

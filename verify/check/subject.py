@@ -4,12 +4,12 @@ What a certificate says of a policy's behaviour or teacher it says of the progra
 columns are meant and which parameters it was distilled for, so it has to be this program's.
 """
 
-from decision.deciders import student_of as student_in
-from decision.errors import InputError
-from decision.fixed import fixed
-from decision.program import Program
-from decision.ranks import same_decision, with_values
-from decision.student import Student
+from decision.artefact.errors import InputError
+from decision.ir.fixed import fixed
+from decision.ir.program import Program
+from decision.ir.ranks import same_decision, with_values
+from decision.policy.deciders import student_of as student_in
+from decision.policy.student import Student
 from emulator.firmware import Firmware
 from verify.check.refused import Refused
 

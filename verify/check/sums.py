@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
-from decision.forest import Forest, Leaf, Node
+from decision.ir.forest import Forest, Leaf, Node
 
 MOST_LEAVES = 400_000
 """So many are looked at for an end, up to a second of 50 trees of depth 6; then the lowest bound stands as it is."""

@@ -7,7 +7,7 @@ so is an access outside the structures, the constants and the own frame, a jump 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from decision.interface import GROUPS
+from decision.ir.interface import GROUPS
 from verify.check.known import Known, Oracle
 from verify.check.meaning import signs
 from verify.check.refused import Refused

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.program import Program
+from decision.ir.program import Program
 from emulator.firmware import WRITTEN
 from emulator.vectors import Layout, check_layouts
 

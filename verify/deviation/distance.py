@@ -10,12 +10,12 @@ from math import ceil, floor
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.deciders import Pupil
-from decision.errors import InputError
-from decision.neighbourhood import Around
-from decision.policy import Policy
-from decision.student import Student
-from decision.tree_decision import feature_names
+from decision.artefact.errors import InputError
+from decision.policy.deciders import Pupil
+from decision.policy.neighbourhood import Around
+from decision.policy.policy import Policy
+from decision.policy.student import Student
+from decision.policy.tree_decision import feature_names
 from verify.deviation.furthest import ONE, Search
 from verify.deviation.histories import histories
 from verify.deviation.network import Floats, Network

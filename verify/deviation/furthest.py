@@ -14,10 +14,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.cells import act
-from decision.formats import ACTION_BITS
-from decision.neighbourhood import Around
-from decision.student import Student
+from decision.ir.formats import ACTION_BITS
+from decision.policy.cells import act
+from decision.policy.neighbourhood import Around
+from decision.policy.student import Student
 from verify.deviation.histories import Histories
 from verify.deviation.network import Floats, Network
 

@@ -15,12 +15,12 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.cells import act
-from decision.errors import InputError
-from decision.features import PreviousAction
-from decision.formats import FEATURE_LIMIT
-from decision.student import Student
-from decision.tree_decision import build_observer
+from decision.artefact.errors import InputError
+from decision.ir.formats import FEATURE_LIMIT
+from decision.policy.cells import act
+from decision.policy.features import PreviousAction
+from decision.policy.student import Student
+from decision.policy.tree_decision import build_observer
 
 Integers = NDArray[np.int64]
 MOST = 200_000

@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Multiplier, TanhMap
-from decision.errors import InputError
-from decision.policy import Observation, Policy
+from decision.artefact.errors import InputError
+from decision.policy.actions import Multiplier, TanhMap
+from decision.policy.policy import Observation, Policy
 
 Floats = NDArray[np.float64]
 UNIT = 2.0**-24

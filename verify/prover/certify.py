@@ -6,8 +6,8 @@ from importlib.metadata import version
 
 import numpy as np
 
-from decision.errors import InputError
-from decision.manifest import sha256
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import sha256
 from emulator.build import Build
 from emulator.core import Progress
 from emulator.firmware import ENTRY

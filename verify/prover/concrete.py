@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.program import Program
+from decision.ir.program import Program
 from emulator.firmware import argument_blocks
 from emulator.objects import Image
 from emulator.profile import Profile

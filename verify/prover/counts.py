@@ -8,7 +8,7 @@ count in this sense: they hold one after the other, and are one lane more each.
 
 from dataclasses import dataclass
 
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 
 COMPARISONS, TOGETHER, SUMS = (Op.GT, Op.EQ), (Op.MIN, Op.MAX), (Op.ADD, Op.SUB)
 INPUTS = (Op.EVENT, Op.PARAM, Op.STATE)

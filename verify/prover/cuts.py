@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 from verify.code.graph import Graph
 from verify.prover.counts import made_of
 from verify.prover.expressions import UNKNOWN, WORD

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 from verify.code.failures import Failure
 from verify.prover.expressions import FIRST, UNKNOWN
 from verify.prover.lanes import Ints, Lanes, words

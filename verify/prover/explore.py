@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.interpret import trace
-from decision.program import STORAGE_RANGE, Op, Program
+from decision.ir.interpret import trace
+from decision.ir.program import STORAGE_RANGE, Op, Program
 from verify.prover.lanes import Bools, Ints
 
 STARTS, TRIES, ROUNDS = 400, 5000, 2

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from decision.forest import Leaf, Node
-from decision.interface import GROUPS
-from decision.program import Op, Program
+from decision.ir.forest import Leaf, Node
+from decision.ir.interface import GROUPS
+from decision.ir.program import Op, Program
 from verify.prover.expressions import FIRST, MODULUS, Pool, signed
 from verify.prover.questions import Writer
 from verify.prover.state import State

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 from verify.code.graph import Graph
 from verify.prover.expressions import FIRST, UNKNOWN, WORD
 from verify.prover.implied import contradicted

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.vectors import Layout, Vectors

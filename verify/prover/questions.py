@@ -9,7 +9,7 @@ is one 64-bit number that mul, mulhu, mulh and mulhsu take their halves from; in
 import hashlib
 from dataclasses import dataclass, field
 
-from decision.program import Op, Program
+from decision.ir.program import Op, Program
 from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 
 HALF = MODULUS >> 1

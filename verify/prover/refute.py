@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import _fast
 from emulator.fast.run import program_of
 from emulator.fast.timing import Timing, timing

@@ -15,9 +15,9 @@ from functools import partial
 
 import numpy as np
 
-from decision.forest import Leaf, Question, leaves
-from decision.forest import Node as TreeNode
-from decision.program import Node, Op, Program
+from decision.ir.forest import Leaf, Question, leaves
+from decision.ir.forest import Node as TreeNode
+from decision.ir.program import Node, Op, Program
 from verify.prover.bits import asked, both, either
 from verify.prover.counts import TOGETHER, Counts, counts, inputs_of
 from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool

@@ -16,7 +16,7 @@ from itertools import product
 import bitwuzla
 import numpy as np
 
-from decision.interface import Interface
+from decision.ir.interface import Interface
 from verify.prover.concrete import Example, Runner
 from verify.prover.inputs import Condition, example_of, input_writer
 from verify.prover.joins import Meeting

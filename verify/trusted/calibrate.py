@@ -13,8 +13,8 @@ from importlib.metadata import version
 import numpy as np
 from numpy.typing import NDArray
 
-from decision import temporary
-from decision.errors import InputError
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.core import Progress

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.documents import WHOLE_NUMBER, dump_json, parse_json, read_bytes, validate, write_atomically
-from decision.errors import InputError
+from decision.artefact.documents import WHOLE_NUMBER, dump_json, parse_json, read_bytes, validate, write_atomically
+from decision.artefact.errors import InputError
 from emulator.build import Build
 from emulator.compile import C_FLAGS
 from emulator.firmware import ENTRY, PROGRAM

@@ -12,8 +12,8 @@ exact is an upper bound of each step.
 from dataclasses import dataclass
 from typing import Literal
 
+from decision.artefact.errors import InputError
 from decision.cores import timing_of
-from decision.errors import InputError
 from emulator.profile import Profile
 from verify.trusted.machine import BRANCHES, LOADS, STORES, Instruction
 

@@ -38,9 +38,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from decision.documents import Format1, load_json, load_toml, validate
-from decision.errors import InputError
-from decision.quantity import LineFractionQ30
+from decision.artefact.documents import Format1, load_json, load_toml, validate
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import LineFractionQ30
 
 
 class _Strict(BaseModel):

@@ -1,6 +1,6 @@
 """Sentences of the properties, as findings state them: the prover and the checker write numbers into the same words."""
 
-from decision.interfaces.flow_rate import LINE_RATE_Q30
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 
 SEES_NOTHING = "more of what is seen never raises the multiplier", "the trees ask for nothing that is seen"
 """The property and its value where no signal is compared."""

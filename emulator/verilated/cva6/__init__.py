@@ -10,7 +10,7 @@ import json
 import re
 from pathlib import Path
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.cache import built_once
 from emulator.profile import Cva6Core
 from emulator.verilated.parts import Rtl, complete, core_folder

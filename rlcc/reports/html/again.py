@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from decision.manifest import Manifest
+from decision.artefact.manifest import Manifest
 from rlcc import __version__
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.verdict import Verdict

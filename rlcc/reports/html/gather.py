@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from decision.errors import InputError
-from decision.student import Student
+from decision.artefact.errors import InputError
+from decision.policy.student import Student
 from rlcc.checks import same_eyes
 from rlcc.judgement import Judgement, Sights
 from rlcc.recipe import EmulateOptions, GateOptions

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from decision.features import PccRlCongestion, RlCcCongestion
-from decision.policy import Policy
+from decision.policy.features import PccRlCongestion, RlCcCongestion
+from decision.policy.policy import Policy
 from netsim.samples import Samples
 from rlcc.closed_loop import PolicyMetrics
 from rlcc.fidelity import STUDENT, TEACHER

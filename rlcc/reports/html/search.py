@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.reports.html.frame import Frame
 
 PLACE, TABLE, PAGE = "search", "points.parquet", "front.html"

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.actions import Scale
-from decision.errors import InputError
-from decision.features import PccRlCongestion, PreviousAction, RlCcCongestion
-from decision.forest import Forest
-from decision.formats import ACTION_BITS
-from decision.interpret import trace
-from decision.policy import Observation
-from decision.program import Op, Program, ProgramBuilder
-from decision.student import Student
-from decision.tree_decision import seen_names
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest
+from decision.ir.formats import ACTION_BITS
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program, ProgramBuilder
+from decision.policy.actions import Scale
+from decision.policy.features import PccRlCongestion, PreviousAction, RlCcCongestion
+from decision.policy.policy import Observation
+from decision.policy.student import Student
+from decision.policy.tree_decision import seen_names
 from rlcc.judgement import States
 from rlcc.strongest import swept
 from teachers.inference import decide_states

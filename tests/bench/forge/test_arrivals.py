@@ -1,15 +1,10 @@
 """A witness of a run is another true one where the run from it takes as many decisions."""
 
 import json
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "verify" / "behaviour"))
-
 from deciders import FALL, RISE, split
 from deciders import policy as by_hand
 
@@ -18,11 +13,11 @@ from bench.forge.arrivals import decisions
 from bench.forge.judges import Answer
 from bench.forge.subjects import Subject
 from bench.forge.truth import Case
-from decision.documents import dump_json
-from decision.forest import Node
-from decision.manifest import Opened, sha256
-from decision.program import Program
-from decision.student import NAME
+from decision.artefact.documents import dump_json
+from decision.artefact.manifest import Opened, sha256
+from decision.ir.forest import Node
+from decision.ir.program import Program
+from decision.policy.student import NAME
 from emulator.firmware import PROGRAM
 from verify.behaviour.decide import decide
 from verify.trusted.properties import Property, Recovers, Yields

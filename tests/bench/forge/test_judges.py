@@ -12,8 +12,8 @@ from bench.forge import judges, memory, seal, session
 from bench.forge.judges import Files, commanded, read
 from bench.forge.memory import Memory, contents, remembering
 from bench.forge.subjects import Subject
-from decision.errors import InputError
-from decision.manifest import opened, writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, writing
 from rlcc import cli
 from rlcc.attestation import PAYLOAD_TYPE, pre_authentication
 from verify.trusted.certificate import read_certificate

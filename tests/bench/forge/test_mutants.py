@@ -15,7 +15,7 @@ from bench.forge.mutants import code_mutants, data_mutants
 from bench.forge.session import prepared_copy, restore
 from bench.forge.subjects import Subject
 from bench.forge.truth import Case, explained
-from decision.forest import Forest
+from decision.ir.forest import Forest
 
 SOURCE = """\
 /* 1 < 2 */

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from codegen.frontends import Grid
-from decision.model import Model
+from decision.policy.model import Model
 
 RANGES = ((-4, 4, 10), (-3, 20, 6), (-50, 50, 0))
 """Low, high and fraction bits of the features."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegen.frontends import from_catboost, load
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 NAMES = ("0", "1", "2")
 SHAPES = ("SymmetricTree", "Depthwise", "Lossguide")

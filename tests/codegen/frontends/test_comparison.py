@@ -24,8 +24,8 @@ from codegen.frontends import Grid, comparison, formats, from_catboost, from_skl
 from codegen.frontends.comparison import COMPARED, Predictions, compare, judged, on_grid, physical, predicted
 from codegen.frontends.predictions import LIBRARIES
 from codegen.frontends.quantise import quantise
-from decision.errors import InputError
-from decision.forest import Branch, Leaf
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Leaf
 
 X, Y, CLASSES = training()
 F, COLUMN, NUMBER = ("f0", "f1", "f2"), ("Column_0", "Column_1", "Column_2"), ("0", "1", "2")

@@ -15,7 +15,7 @@ from sklearn import ensemble, tree
 from codegen.frontends import formats, from_sklearn, load
 from codegen.frontends.comparison import COMPARED, Predictions, judged, on_grid, physical
 from codegen.frontends.predictions import LIBRARIES, of_sklearn
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 SEEDS = range(8)
 EDGES = (None, None, 0.0, 1e-9, 3e-7, 0.2, 1 - 3e-7, 1.0)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from codegen.frontends.forest import FLOAT32_BITS, INT32_BITS
 from codegen.frontends.grid import Range, grid_feature, load_grid, threshold
-from decision.errors import InputError
-from decision.model import GridFeature
+from decision.artefact.errors import InputError
+from decision.policy.model import GridFeature
 
 
 def toml(tmp_path, text: str):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegen.frontends import load
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 NAMES = ("Column_0", "Column_1", "Column_2")
 X, Y, CLASSES = training()

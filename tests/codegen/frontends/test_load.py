@@ -15,9 +15,9 @@ import treelite
 import xgboost
 
 from codegen.frontends import Grid, load
-from decision.errors import InputError
-from decision.forest import Branch, Leaf
-from decision.model import GridFeature, Model
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Leaf
+from decision.policy.model import GridFeature, Model
 
 MODEL = Model((GridFeature("a", 2, 0, 40),), (Branch(0, 7, Leaf((1,)), Leaf((-1,))),), (3,), 4, "regression")
 GRID = Grid.of({"a": (0, 1, 0)})

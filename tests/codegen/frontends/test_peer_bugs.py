@@ -12,7 +12,7 @@ from gridded import assert_within_its_error, points, training
 from sklearn.tree import DecisionTreeRegressor
 
 from codegen.frontends import Grid, from_catboost, from_sklearn, load
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 X, Y, _ = training()
 

@@ -7,8 +7,8 @@ import pytest
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, Ask, Forest, Question, Value, ask, grow
 from codegen.frontends.grid import Grid
 from codegen.frontends.quantise import quantise, rounded, upwards
-from decision.errors import InputError
-from decision.forest import Branch, Leaf
+from decision.artefact.errors import InputError
+from decision.ir.forest import Branch, Leaf
 
 GRID = Grid.of({"a": (0, 8, 0), "b": (-1, 1, 4)})
 

@@ -11,7 +11,7 @@ from sklearn import ensemble, linear_model
 from sklearn import tree as trees
 
 from codegen.frontends import from_sklearn, load
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 NAMES = ("x0", "x1", "x2")
 X, Y, CLASSES = training()

@@ -11,7 +11,7 @@ from treelite import sklearn as sklearn_importer
 
 from codegen.frontends import load
 from codegen.frontends.treelite_model import from_treelite
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 NAMES = ("f0", "f1", "f2")
 X, Y, CLASSES = training()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from codegen.frontends import load
 from codegen.frontends.xgboost_json import OBJECTIVES
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 
 NAMES = ("f0", "f1", "f2")
 X, Y, CLASSES = training()

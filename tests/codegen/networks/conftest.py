@@ -1,12 +1,8 @@
 """Firmware folders of small networks."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))  # drawn_teachers.py
-
 from drawn_teachers import LSTM, MLP, choosing, drawn, emission
 
 from codegen.networks.body import emit_network

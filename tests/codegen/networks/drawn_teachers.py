@@ -9,12 +9,12 @@ from queue_actions import GROUPS
 from codegen.emit import Emission
 from codegen.networks.quantise import Bits
 from codegen.networks.quantised import quantised
-from decision.interfaces import QUEUE_MARKING
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.network_policy import NetworkPolicy
-from decision.policy import Policy
-from decision.records import Trajectories
-from decision.weights import shapes
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.policy.network_policy import NetworkPolicy
+from decision.policy.policy import Policy
+from decision.policy.records import Trajectories
+from decision.policy.weights import shapes
 
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
 MLP = {"kind": "mlp", "hidden": [5], "bias": False}

@@ -12,14 +12,14 @@ from codegen.networks.printer import inputs_of
 from codegen.networks.quantise import Bits
 from codegen.networks.vectors import cases
 from codegen.targets import TARGETS
-from decision.deciders import load_pupil
-from decision.documents import load_json
-from decision.errors import InputError
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interpret import evaluate, trace
-from decision.manifest import opened, writing
-from decision.program import Program
-from decision.records import Trajectories
+from decision.artefact.documents import load_json
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, writing
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import evaluate, trace
+from decision.ir.program import Program
+from decision.policy.deciders import load_pupil
+from decision.policy.records import Trajectories
 from emulator.firmware import read_firmware
 from emulator.host import host_compilers, run_on_host
 from emulator.run import emulate

@@ -13,10 +13,10 @@ from codegen.networks.floats import activations
 from codegen.networks.quantise import Bits, action_table, check
 from codegen.networks.quantised import quantised
 from codegen.networks.recorded import integer_rows, recorded, split
-from decision.errors import InputError
-from decision.network import GATE_MAX
-from decision.network_policy import load_network_policy
-from decision.policy import Policy
+from decision.artefact.errors import InputError
+from decision.ir.network import GATE_MAX
+from decision.policy.network_policy import load_network_policy
+from decision.policy.policy import Policy
 from teachers.inference import network_outputs
 from teachers.load import load
 from teachers.teacher import make_teacher

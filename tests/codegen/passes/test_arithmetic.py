@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from codegen.lower import Options
 from codegen.passes.highword import high_words
 from codegen.passes.program import lower_program, text_of
-from decision.errors import InputError
-from decision.fixed import fixed
-from decision.forest import Forest, oblivious
-from decision.formats import U32_MAX
-from decision.idle import without_idle_clamps
-from decision.interpret import evaluate
-from decision.program import Node, Op, Program, ProgramBuilder
-from decision.rewrite import needed, rewritten
+from decision.artefact.errors import InputError
+from decision.ir.fixed import fixed
+from decision.ir.forest import Forest, oblivious
+from decision.ir.formats import U32_MAX
+from decision.ir.idle import without_idle_clamps
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import evaluate
+from decision.ir.program import Node, Op, Program, ProgramBuilder
+from decision.ir.rewrite import needed, rewritten
 
 NO_TREES = Forest((), (), (0,), 0)
 PASSES: dict[str, Callable[[Program], Program]] = {
@@ -29,7 +30,7 @@ PASSES: dict[str, Callable[[Program], Program]] = {
 
 
 def builder() -> ProgramBuilder:
-    b = ProgramBuilder(NO_TREES)
+    b = ProgramBuilder(NO_TREES, FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     return b
 
@@ -190,7 +191,7 @@ def test_a_rewritten_node_stands_wherever_it_was_used() -> None:
 def clamped_trees(*clamps: tuple[Op, int], used_twice: bool = False) -> Program:
     """0..255 through a tree of -50 or 70, then the clamps."""
     forest = Forest(("signal",), (oblivious([(0, 100)], [-50, 70]),), (0,), 0)
-    b = ProgramBuilder(forest)
+    b = ProgramBuilder(forest, FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     trees = node = b.add(Op.TREES, (bits(b, "request_sent_ns", 8),))
     for op, bound in clamps:
@@ -240,7 +241,7 @@ def test_the_text_of_a_program_has_a_line_a_node_and_one_an_output() -> None:
 
 def test_trees_that_do_not_fit_a_word_are_refused() -> None:
     forest = Forest(("signal",), tuple(oblivious([(0, n)], [0, 2**31 - 1]) for n in range(2)), (0,), 0)
-    b = ProgramBuilder(forest)
+    b = ProgramBuilder(forest, FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", b.const(0))
     program = b.finish(b.add(Op.MIN, (b.add(Op.TREES, (bits(b, "request_sent_ns", 8),)), b.const(5))))

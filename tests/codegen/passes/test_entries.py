@@ -6,8 +6,8 @@ from drawing import ACTIONS, FEATURES, make_student
 from codegen.choose import Limits
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram, lower_program
-from decision.forest import oblivious
-from decision.program import Op
+from decision.ir.forest import oblivious
+from decision.ir.program import Op
 
 TREES = (oblivious(((0, 4295), (0, 17_180)), (1966, -3000, 0, -8192)), oblivious(((1, 0), (1, 4295)), (6, 7, 8, 9)))
 

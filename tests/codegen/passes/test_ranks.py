@@ -12,11 +12,11 @@ from codegen.emit import ranked
 from codegen.lower import Options
 from codegen.passes.ranks import chains, with_ranks
 from codegen.tree_body import StudentBody
-from decision.forest import mapped, oblivious
-from decision.interpret import evaluate
-from decision.program import Op, Program
-from decision.ranks import RANK, same_decision, with_values
-from decision.student import Student
+from decision.ir.forest import mapped, oblivious
+from decision.ir.interpret import evaluate
+from decision.ir.program import Op, Program
+from decision.ir.ranks import RANK, same_decision, with_values
+from decision.policy.student import Student
 from emulator.firmware import read_firmware
 from emulator.host import run_on_host
 from rlcc.emitted import checked_program

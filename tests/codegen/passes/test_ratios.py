@@ -11,13 +11,14 @@ from codegen.emit import emit, ranked
 from codegen.lower import Options
 from codegen.passes.ratios import ratios, with_multiples
 from codegen.tree_body import StudentBody
-from decision.forest import oblivious
-from decision.interpret import evaluate
-from decision.manifest import writing
-from decision.program import Op, Program, ProgramBuilder
-from decision.quotients import Division, divided, division_of
-from decision.ranks import same_decision, with_values
-from decision.student import Student
+from decision.artefact.manifest import writing
+from decision.ir.forest import oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import evaluate
+from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.quotients import Division, divided, division_of
+from decision.ir.ranks import same_decision, with_values
+from decision.policy.student import Student
 from emulator.firmware import read_firmware
 from emulator.host import run_on_host
 from rlcc.emitted import checked_program
@@ -87,7 +88,7 @@ def test_what_else_needs_a_quotient_keeps_the_division() -> None:
 
 def test_a_divisor_of_zero_or_a_word_too_wide_is_no_division() -> None:
     def of(lifted: int, fraction_bits: int, shift: int = 8) -> Division | None:
-        b = ProgramBuilder(student().forest)
+        b = ProgramBuilder(student().forest, FLOW_RATE)
         count = b.event("cnp_count")
         over = b.add(Op.MAX, (b.add(Op.SHR, (b.event("sent_bytes"),), shift), b.const(lifted)))
         number = divided(b, Division(count, over, b.nodes[over].high, fraction_bits))

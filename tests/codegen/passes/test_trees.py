@@ -14,8 +14,8 @@ from codegen.passes.prune import prune
 from codegen.passes.rebalance import rebalance, rebalanced
 from codegen.passes.reorder import mean, reorder, worst
 from codegen.walk import Histogram, Walk
-from decision.forest import Branch, branches, oblivious
-from decision.forest import value as walk_value
+from decision.ir.forest import Branch, branches, oblivious
+from decision.ir.forest import value as walk_value
 
 UNIT = CostModel("unit", alu=1, load=2, jump=2, taken=3, not_taken=1)
 PASSES: dict[str, Callable[[Walk], Walk]] = {

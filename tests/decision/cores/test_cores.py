@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from decision import cores
+from decision.artefact.errors import InputError
 from decision.cores import FOLDER, timing_of
-from decision.errors import InputError
 
 PARAMETERS = {"multiplier": "fast", "writeback_stage": False, "branch_target_alu": False}
 

@@ -12,8 +12,8 @@ from programs import engine
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from decision.errors import InputError
-from decision.manifest import opened, writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened, writing
 from emulator import emulate, fast
 from emulator.decider import rtl_decider
 from emulator.fast import FastDecider

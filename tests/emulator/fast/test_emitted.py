@@ -8,7 +8,7 @@ from target_students import STUDENTS
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.manifest import writing
+from decision.artefact.manifest import writing
 from emulator.compile import compile_sources, find_gcc, link_program, toolchain
 from emulator.firmware import ENTRY, Firmware, read_firmware
 from emulator.objects import read_image

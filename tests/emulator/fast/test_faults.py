@@ -3,7 +3,7 @@
 import pytest
 from programs import both, engine, inputs, linked
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import fast
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import run_on_core

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux import bpftool
 from emulator.linux.cell import Control, check_maps, read
 

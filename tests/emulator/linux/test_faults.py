@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux import machine, packages, parts
 from emulator.linux.packages import Package
 

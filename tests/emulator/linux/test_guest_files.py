@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux.cell import Bottleneck, Control, TcpFlow, read, run, script
 from emulator.linux.cpio import archive
 

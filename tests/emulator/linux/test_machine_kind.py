@@ -2,7 +2,7 @@
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux import parts
 
 

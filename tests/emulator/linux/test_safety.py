@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux import safety
 from emulator.linux.cell import Control
 

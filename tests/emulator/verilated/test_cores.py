@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import emulate, load_profile, time_function
 from emulator.compile import find_gcc, toolchain
 from emulator.verilated import parts, rtl_of

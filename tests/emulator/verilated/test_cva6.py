@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator import emulate, load_profile
 from emulator.compile import compile_policy, find_gcc, link_program, toolchain
 from emulator.decider import rtl_decider

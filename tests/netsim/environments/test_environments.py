@@ -16,11 +16,11 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import DictInfoToList, NormalizeObservation, RecordEpisodeStatistics
 from pettingzoo.test import api_test, max_cycles_test, parallel_api_test, parallel_seed_test
 
-from decision.actions import Table
-from decision.errors import InputError
-from decision.features import FEATURE_KINDS, PccRlCongestion
-from decision.policy import Limits, Observation, Policy
-from decision.records import Trajectories
+from decision.artefact.errors import InputError
+from decision.policy.actions import Table
+from decision.policy.features import FEATURE_KINDS, PccRlCongestion
+from decision.policy.policy import Limits, Observation, Policy
+from decision.policy.records import Trajectories
 from netsim import Network, Simulation
 from netsim.environments import Task, pettingzoo_parallel
 from netsim.environments.episode import Episode
@@ -125,7 +125,7 @@ def test_a_networks_outputs_make_the_run_they_made_inside(
 
 
 def test_rows_are_those_of_spec(steering) -> None:
-    """All features at once, over a window of three, against decision.records along a trajectory."""
+    """All features at once, over a window of three, against decision.policy.records along a trajectory."""
     features = [{"kind": kind} for kind in FEATURE_KINDS if "congestion" not in kind]
     features.append({"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5})
     base = SHORT.observation.model_dump() | {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
@@ -436,5 +436,5 @@ def test_a_missing_library_is_one_sentence(library: str, module: str) -> None:
     code = f"import sys; sys.modules['{library}'] = None\nfrom netsim.environments import {module}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("decision.errors.InputError")
+    assert last.startswith("decision.artefact.errors.InputError")
     assert "pip install 'rlcc[environments]'" in last

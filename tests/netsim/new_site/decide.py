@@ -3,10 +3,10 @@ that the toy was put into."""
 
 import numpy as np
 
-from decision.forest import Forest
-from decision.interfaces import INTERFACES
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.program import Op, ProgramBuilder
+from decision.ir.forest import Forest
+from decision.ir.interfaces import INTERFACES
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, ProgramBuilder
 from netsim import Cohort, Engines, Simulation, _core, policies
 from netsim.network import MS, US
 from rlcc.agents import AgentOptions

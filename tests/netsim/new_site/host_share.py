@@ -1,6 +1,6 @@
 """Hosts that set what each of their flows may send at, every period: agents at a place that rlcc does not have."""
 
-from decision.interface import Interface, Knob, LogUniform, Signal, Uniform
+from decision.ir.interface import Interface, Knob, LogUniform, Signal, Uniform
 
 HOST_SHARE = Interface(
     name="host_share",

@@ -1,4 +1,4 @@
-// Agents that are hosts (decision/interfaces/host_share.py): each sets the rate of its flows.
+// Agents that are hosts (decision/ir/interfaces/host_share.py): each sets the rate of its flows.
 #include <algorithm>
 #include <cstdint>
 #include <vector>

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from decision.deciders import load_pupil
-from decision.documents import load_json
-from decision.errors import InputError
+from decision.artefact.documents import load_json
+from decision.artefact.errors import InputError
+from decision.policy.deciders import load_pupil
 from rlcc.commands.emit import command
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -12,8 +12,8 @@ import xgboost
 from catboost import CatBoostRegressor
 
 from codegen.frontends import comparison, formats, xgboost_json
-from decision.documents import load_json
-from decision.errors import InputError
+from decision.artefact.documents import load_json
+from decision.artefact.errors import InputError
 from rlcc.commands.emit import command
 from rlcc.console import repeated
 

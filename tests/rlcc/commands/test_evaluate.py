@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.errors import InputError
-from decision.manifest import opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
 from netsim import Network, simulate
 from netsim.baselines import by_name
 from netsim.kept import Outcome

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from decision import manifest
-from decision.forest import oblivious
-from decision.student import NAME as STUDENT
-from decision.student import load_student
+from decision.artefact import manifest
+from decision.ir.forest import oblivious
+from decision.policy.student import NAME as STUDENT
+from decision.policy.student import load_student
 from rlcc import cli, gate
 from rlcc.reference import read_reference
 from rlcc.reports import folder as reports

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from codegen.emit import emit
-from decision.tuning import packed, unpacked, words_of
+from codegen.tuning import packed, unpacked, words_of
 from rlcc import cli
 
 SAID = ["base_rtt=1.12112 ms", "line_rate=100 Mb/s", "rate_start=1 %"]

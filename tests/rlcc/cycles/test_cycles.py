@@ -1,19 +1,15 @@
 """Cycles told to stages, parts and lines of the emitted C, for each form of the trees."""
 
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py, shared by the folders
-
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.forest import oblivious
-from decision.manifest import writing
+from decision.artefact.manifest import writing
+from decision.ir.forest import oblivious
 from emulator.build import built
 from rlcc import cli
 from rlcc.cycles.flame import flame

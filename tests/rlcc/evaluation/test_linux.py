@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from decision.errors import InputError
-from decision.manifest import writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import writing
 from emulator.linux import safety
 from emulator.linux.cell import Seen
-from emulator.linux.congestion import control
 from emulator.linux.parts import machine_parts
 from netsim.metric_names import METRICS
 from rlcc import cli
 from rlcc.evaluation import linux
 from rlcc.evaluation.grid import Cell, Grid, Times
+from rlcc.evaluation.linux_control import control
 
 TIMES = Times(10**12, (25 * 10**10, 85 * 10**10))
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.linux import congestion, machine, parts
+from emulator.linux import machine, parts
 from rlcc import cli
 from rlcc.evaluation import linux
+from rlcc.evaluation import linux_control as congestion
 
 RUN = ("evaluate", "--stack", "linux", "--scenario", "many-to-one:2", "--duration", "1 s", "--no-pictures")
 PLACES = (

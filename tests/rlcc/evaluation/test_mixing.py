@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from netsim.mixes import Mix
 from rlcc import cli
 from rlcc.evaluation import contenders

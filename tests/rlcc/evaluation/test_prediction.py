@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.linux.cell import Bottleneck
 from emulator.linux.parts import Parts
 from netsim.kept import Outcome

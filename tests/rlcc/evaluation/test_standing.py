@@ -4,7 +4,7 @@ from math import nan
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.evaluation import standing_page, suite
 from rlcc.evaluation.contenders import Contender
 from rlcc.evaluation.standing import compare, difference, tally

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from decision.errors import InputError
-from decision.manifest import opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
 from netsim import scenarios
 from netsim.network import MS
 from rlcc import cli

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.reports import github, sarif
 from rlcc.reports.junit import junit
 from rlcc.reports.markdown import markdown

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from decision.manifest import opened
+from decision.artefact.manifest import opened
 from rlcc import cli
 from rlcc.search.page import PAGE, POINTS
 from rlcc.search.study import JOURNAL

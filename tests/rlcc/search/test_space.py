@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.recipe import load_recipe
 from rlcc.search.options import Range
 from rlcc.search.space import UNSAID, Space

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.recipe import load_recipe
 from rlcc.search.options import SearchOptions
 from rlcc.search.quick import Price, Quick

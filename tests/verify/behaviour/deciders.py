@@ -1,15 +1,10 @@
 """Small policies by hand, as the proofs of behaviour see them."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-
 from drawing import FEATURES, make_student
 
-from decision.forest import Node, oblivious
-from decision.rate import multiplied
-from decision.student import Student
+from decision.ir.forest import Node, oblivious
+from decision.policy.rate import multiplied
+from decision.policy.student import Student
 from verify.behaviour.decided import Decided, decided
 from verify.behaviour.loops import Loop
 

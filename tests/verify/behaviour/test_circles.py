@@ -1,19 +1,13 @@
 """no_cycle: circles made by hand, and against runs from every kind of context."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from deciders import FALL, RISE, decision, policy, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from deciders import FALL, RISE, decision, policy, split
-
-from decision.errors import InputError
-from decision.forest import oblivious
+from decision.artefact.errors import InputError
+from decision.ir.forest import oblivious
 from verify.behaviour import circles as module
 from verify.behaviour.circles import circles, no_cycle
 from verify.trusted.properties import NoCycle

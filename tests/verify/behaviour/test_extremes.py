@@ -1,19 +1,14 @@
 """Extremes of a forest against every one of its cells."""
 
-import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from deciders import decision, policy, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from deciders import decision, policy, split
-
-from decision.forest import Branch, Forest, Leaf, Node
+from decision.ir.forest import Branch, Forest, Leaf, Node
 from verify.behaviour import extremes
 from verify.behaviour.cells import Boxes, Cells, Integers
 from verify.behaviour.extremes import greatest

@@ -1,28 +1,22 @@
 """no_rise_above, recovers, yields, fixed_point: known answers, and runs from the witness and from elsewhere."""
 
 import re
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from deciders import FALL, RISE, decision, loop, policy, split
+from drawing import FEATURES, make_student
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))
-
-from deciders import FALL, RISE, decision, loop, policy, split
-from drawing import FEATURES, make_student
-
-from decision.errors import InputError
-from decision.forest import Forest
-from decision.interfaces.flow_rate import LINE_RATE_Q30
-from decision.interpret import evaluate
-from decision.program import Op, ProgramBuilder
-from decision.student import Student
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest
+from decision.ir.interfaces.flow_rate import FLOW_RATE, LINE_RATE_Q30
+from decision.ir.interpret import evaluate
+from decision.ir.program import Op, ProgramBuilder
+from decision.policy.student import Student
 from verify.behaviour.circles import circles
 from verify.behaviour.loops import _rises, fixed_point, no_rise_above, recovers, yields
 from verify.trusted.properties import FixedPoint, NoRiseAbove, Recovers, Yields
@@ -161,7 +155,7 @@ def test_what_does_not_only_rise_with_the_rtt_is_said() -> None:
     of = loop(policy(split(1, 10, RISE, FALL)))
     (node,) = of.decision.seen
     assert of.least_rtt_ns(node, np.asarray([10]), np.asarray([LINE_RATE_Q30]))[0] > 8192
-    b = ProgramBuilder(Forest((), (), (0,), 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_RATE)
     rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")))
     less, more = b.add(Op.SUB, (b.const(2**32), rtt)), b.add(Op.MUL_SHR, (rtt, b.const(3)), 1)
     program = b.finish(b.const(1))

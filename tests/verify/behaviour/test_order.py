@@ -1,21 +1,16 @@
 """Knobs in order: shown where a program takes the greater of two, refuted by an input where it does not, by prover and
 checker each."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from deciders import decision, policy
 
-from decision.errors import InputError
-from decision.forest import Forest, oblivious
-from decision.interfaces import MLFQ_THRESHOLDS
-from decision.program import Op, Program, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces import MLFQ_THRESHOLDS
+from decision.ir.program import Op, Program, ProgramBuilder
 from verify.behaviour.decide import Behaviour
 from verify.behaviour.finding import Finding
 from verify.behaviour.order import ascending

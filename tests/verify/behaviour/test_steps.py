@@ -1,23 +1,18 @@
 """monotone and step: against every state of small policies, and with one leaf broken."""
 
-import sys
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from deciders import FALL, RISE, decision, policy, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from deciders import FALL, RISE, decision, policy, split
-
-from decision.errors import InputError
-from decision.forest import Node, oblivious
-from decision.program import Program
+from decision.artefact.errors import InputError
+from decision.ir.forest import Node, oblivious
+from decision.ir.program import Program
 from verify.behaviour import steps
 from verify.behaviour.cells import Boxes
 from verify.behaviour.decided import Decided

@@ -1,28 +1,23 @@
 """Properties decided again: the words are the prover's own where it is right, and a refusal where it is not."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "teacher"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "behaviour"))
-
 import numpy as np
+import pytest
 from deciders import FALL, RISE, split
 from deciders import policy as by_hand
 from teacher_pairs import ACTION, CONGESTION, RATIO, policy, student
 
-from decision.documents import dump_json
-from decision.forest import Forest, Node, oblivious
-from decision.interfaces.flow_rate import LINE_RATE_Q30
-from decision.manifest import Opened, sha256
-from decision.program import Op, ProgramBuilder
-from decision.ranks import with_values
-from decision.student import NAME, Student
+from decision.artefact.documents import dump_json
+from decision.artefact.manifest import Opened, sha256
+from decision.ir.forest import Forest, Node, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE, LINE_RATE_Q30
+from decision.ir.program import Op, ProgramBuilder
+from decision.ir.ranks import with_values
+from decision.policy.student import NAME, Student
 from emulator.firmware import PROGRAM
 from verify.behaviour.decide import Behaviour, decide
 from verify.check import cells, circles, loops
@@ -257,7 +252,7 @@ def test_a_signal_is_above_an_edge_from_that_rtt_on(seed: int, tmp_path: Path) -
 
 
 def test_directions_are_told_by_operators() -> None:
-    b = ProgramBuilder(Forest((), (), (0,), 0))
+    b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_RATE)
     rtt = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.event("request_sent_ns")))
     less = b.add(Op.SUB, (b.const(2**32), rtt))
     wraps = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.const(5)))

@@ -1,20 +1,15 @@
 """The checker's own proof of a distance: it agrees with the prover's, and refuses whatever is not so."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "teacher"))
-
 from teacher_pairs import START, driven, policy, student, weights
 
-from decision.neighbourhood import Around
-from decision.policy import Policy
-from decision.student import Student
+from decision.policy.neighbourhood import Around
+from decision.policy.policy import Policy
+from decision.policy.student import Student
 from verify.check import beside as module
 from verify.check.beside import Teacher, TeacherNetwork, _Space, distance_again
 from verify.check.refused import Refused

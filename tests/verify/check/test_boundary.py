@@ -3,7 +3,6 @@
 import copy
 import json
 import os
-import sys
 import time
 from collections.abc import Callable
 from multiprocessing import get_context
@@ -12,19 +11,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from drawing import ACTIONS, FEATURES, make_student
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py, shared by the folders
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fuzz"))  # mutations.py
-
-from drawing import ACTIONS, FEATURES, make_student
 from mutations import bounded, twisted
 
 from codegen.emit import emit
-from decision.errors import InputError
-from decision.forest import oblivious
-from decision.manifest import writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import writing
+from decision.ir.forest import oblivious
 from emulator import core
 from emulator.build import Build
 from emulator.build import built as build_folder

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.commands.verify import command
 from verify.check import boundary
 from verify.check.boundary import DEFAULT, Limits, checked, judged

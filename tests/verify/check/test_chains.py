@@ -1,18 +1,13 @@
 """Dear chains are passed over where no input takes them, and only there: against all chains, one by one."""
 
-import sys
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
-from pathlib import Path as File
 from typing import Any
 
 import pytest
+from decision_by_hand import judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(File(__file__).resolve().parents[1]))  # decision_by_hand.py, shared by the tests of the checker
-
-from decision_by_hand import judge
 
 from verify.check import chains as module
 from verify.check.chains import START, Chains, Path

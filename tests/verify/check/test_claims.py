@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.errors import InputError
-from decision.interfaces import FLOW_RATE
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import FLOW_RATE
 from emulator.profile import load_profile
 from verify.check import recheck as module
 from verify.check.recheck import calibrated_again, columns, rebuilt, recheck

@@ -1,7 +1,6 @@
 """False certificates over folders made by hand: code and program differ, and everything else is in order."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,18 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from folder_by_hand import ENGINE, forged, write_folder
 
 from codegen.layout import manifest_layouts
-from decision.errors import InputError
-from decision.forest import Forest, oblivious
-from decision.interface import Interface, Knob, Signal, Uniform
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interfaces.grid import grid
-from decision.program import Op, Program, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interface import Interface, Knob, Signal, Uniform
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.grid import grid
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.vectors import Layout, read_layouts
@@ -102,7 +98,7 @@ def test_a_program_of_another_interface_is_refused(storage: str, first: str, sec
 
 def test_the_checker_refuses_a_result_beyond_a_word_by_itself() -> None:
     """The builder refuses it first; the checker does not rely on that."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     more = b.add(Op.ADD, (b.event("response_ns"), b.event("sent_bytes")))
     program = replace(kept(b, b.const(0)), results=(more,))
     with pytest.raises(Refused, match=r"gives rate_q20 0\.\.8589934590, which uint32 does not hold"):
@@ -122,7 +118,7 @@ def test_the_prover_says_what_it_cannot_follow(tmp_path: Path) -> None:
 def overflowing() -> tuple[Program, str]:
     """2^31 - 1 + 2^31 - 1 is above 0; a word of it is not."""
     tree = oblivious(((0, 1000),), (-(2**31), MOST))
-    b = ProgramBuilder(Forest(("response",), (tree,), (MOST,), 16))
+    b = ProgramBuilder(Forest(("response",), (tree,), (MOST,), 16), FLOW_RATE)
     trees = b.add(Op.TREES, (b.event("response_ns"),))
     source = f"""{STATE}{DECIDE}{{
     (void)flow; (void)params;
@@ -135,7 +131,7 @@ def overflowing() -> tuple[Program, str]:
 def overflowing_in_the_middle() -> tuple[Program, str]:
     """A partial sum leaves the word and the total as well: leaf + leaf + leaf, each 2^31 - 1 above its threshold."""
     trees = tuple(oblivious(((0, t),), (0, MOST)) for t in (1000, 2000, 3000))
-    b = ProgramBuilder(Forest(("response",), trees, (0,), 16))
+    b = ProgramBuilder(Forest(("response",), trees, (0,), 16), FLOW_RATE)
     total = b.add(Op.TREES, (b.event("response_ns"),))
     source = f"""{STATE}{DECIDE}{{
     (void)flow; (void)params;
@@ -149,7 +145,7 @@ def overflowing_in_the_middle() -> tuple[Program, str]:
 def twice() -> tuple[Program, str]:
     """The trees stand twice, over another operand each; the code takes the first for both."""
     tree = oblivious(((0, 1000),), (0, 1))
-    b = ProgramBuilder(Forest(("x",), (tree,), (0,), 16))
+    b = ProgramBuilder(Forest(("x",), (tree,), (0,), 16), FLOW_RATE)
     first, second = (b.add(Op.TREES, (b.event(name),)) for name in ("response_ns", "sent_bytes"))
     source = f"""{STATE}{DECIDE}{{
     (void)flow; (void)params;
@@ -167,7 +163,7 @@ FORGERIES = {
 
 def indexed(c_type: str) -> tuple[Program, str, dict[str, Any]]:
     """A table of 16 entries, indexed by the upper bits of what is a uint16_t in the program alone."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     b.tables = [tuple(n * 77 + (n & 5) * 1000 for n in range(16))]
     field = b.state_in("kept", "uint16")
     b.state_out("kept", field)

@@ -1,15 +1,10 @@
 """The checker on a decision of nine instructions, written by hand: what it accepts, and each thing it refuses."""
 
 import struct
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # decision_by_hand.py, shared by the tests of the checker
-
 from decision_by_hand import (
     A0,
     A1,
@@ -33,9 +28,9 @@ from decision_by_hand import (
     with_code,
 )
 
-from decision.forest import Forest
-from decision.interfaces import FLOW_RATE
-from decision.program import Op, ProgramBuilder, StateField
+from decision.ir.forest import Forest
+from decision.ir.interfaces import FLOW_RATE
+from decision.ir.program import Op, ProgramBuilder, StateField
 from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
@@ -221,7 +216,7 @@ STATE = (("a", "int32"), ("b", "int16"), ("c", "uint16"), ("d", "int8"))
 
 def judged_layout(flow: list[tuple[str, str, int]], size: int = 12, **others: Layout) -> Judge:
     """A judge of a program with four fields, laid out so: (name, type, offset)."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     for name, storage in STATE:
         b.state_out(name, b.state_in(name, storage))
     names, types, offsets = zip(*flow, strict=True)
@@ -272,7 +267,7 @@ def test_a_field_beyond_its_structure_is_refused() -> None:
         names, itemsize = ("a",), 2
         fields = {"a": (np.dtype(I4), 0)}  # noqa: RUF012
 
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     b.state_out("a", b.state_in("a", "int32"))
     with pytest.raises(Refused, match="outside the structure"):
         fields_of(b.finish(b.const(0)), {**LAYOUTS, "context": Layout("context", Short())})  # type: ignore[arg-type]
@@ -292,7 +287,7 @@ def test_event_and_params_have_the_fields_and_types_of_every_policy(name: str) -
 
 def test_a_name_that_stands_twice_in_the_context_is_refused() -> None:
     """The range of one would be believed of the other."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     b.state = [StateField("a", "int32", 0), StateField("a", "int8", 1)]
     b.add(Op.STATE, (), 0)
     b.add(Op.STATE, (), 1)

@@ -1,15 +1,10 @@
 """Where a path may stop at a cut and what it goes on with behind it: places, ranges by their sign, the frame."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # decision_by_hand.py, shared by the tests of the checker
-
 from decision_by_hand import (
     A0,
     AT,
@@ -27,9 +22,10 @@ from decision_by_hand import (
     with_code,
 )
 
-from decision.forest import Forest, oblivious
-from decision.interfaces import QUEUE_MARKING
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.vectors import Layout
 from verify.check.judge import START, Cut, Judge, _location, place
@@ -326,7 +322,7 @@ def test_behind_a_cut_a_value_of_which_it_says_what_it_is_is_that(
 
 
 def test_a_sum_of_leaves_fixes_no_node_of_its_number() -> None:
-    b = ProgramBuilder(Forest(("a",), (oblivious(((0, 5),), (1, 2)),), (0,), 16))
+    b = ProgramBuilder(Forest(("a",), (oblivious(((0, 5),), (1, 2)),), (0,), 16), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", b.event("response_ns"))
     program = b.finish(b.add(Op.TREES, (b.event("request_sent_ns"),), 0))
@@ -422,7 +418,7 @@ def test_an_access_before_a_cut_matters_whichever_way_of_a_branch_it_holds_up(he
 
 def wide() -> Program:
     """The sum of two fields needs 33 bits; the result is the sum's upper part."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     a = b.state_in("a", "uint32")
     b.state_out("a", a)
     b.state_in("unread", "int16")

@@ -1,18 +1,14 @@
 """What the judge asks the solver, what it says where there is no answer, and where it gives up."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # decision_by_hand.py, shared by the tests of the checker
-
 from decision_by_hand import A0, AT, CODE, CYCLES, KEPT, T0, T1, judge, with_code
 
-from decision.forest import Forest, oblivious
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from verify.check import judge as module
 from verify.check.judge import START, Cut, Judge
 from verify.check.judge import Path as Way
@@ -202,7 +198,7 @@ def test_without_an_answer_a_dear_chain_stays_possible() -> None:
 def with_trees() -> Program:
     """Two trees over a context field of 16 bits; leaves 10 or 20, and 1 or 2."""
     trees = (oblivious(((0, 0),), (10, 20)), oblivious(((0, 100),), (1, 2)))
-    b = ProgramBuilder(Forest(("a",), trees, (0,), 16))
+    b = ProgramBuilder(Forest(("a",), trees, (0,), 16), FLOW_RATE)
     a = b.state_in("a", "int16")
     b.state_out("a", a)
     return b.finish(b.add(Op.TREES, (a,)))

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.forest import Forest
-from decision.interfaces import FLOW_RATE, QUEUE_MARKING
-from decision.program import Program, ProgramBuilder, StateField
+from decision.ir.forest import Forest
+from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.ir.program import Program, ProgramBuilder, StateField
 from emulator.vectors import Layout
 from verify.check.layout import Field, fields_of, structures_of
 from verify.check.refused import Refused
@@ -21,7 +21,7 @@ SIZE = 13
 
 
 def program() -> Program:
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     for name, storage in STATE.items():
         b.state_out(name, b.state_in(name, storage))
     return b.finish(b.const(0))

@@ -1,22 +1,17 @@
 """The checker's meaning of a program is the interpreter's, over the whole range of every operator."""
 
-import sys
 from collections import Counter
-from pathlib import Path
 from random import Random
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from term_values import cut, value_of
 from wide_programs import DRAWN, INT32_MAX, INT32_MIN, Around, program_around
 
-from decision.forest import Forest, unrolled
-from decision.formats import U32_MAX
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.interpret import trace
-from decision.program import INT64_MAX, INT64_MIN, Op, ProgramBuilder
+from decision.ir.forest import Forest, unrolled
+from decision.ir.formats import U32_MAX
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import trace
+from decision.ir.program import INT64_MAX, INT64_MIN, Op, ProgramBuilder
 from verify.check.known import Bounds, Known, bounded
 from verify.check.meaning import Meaning, fits, input_name, input_word
 from verify.check.notation import evaluate
@@ -167,7 +162,7 @@ def test_an_input_is_narrow_where_fewer_bits_hold_it_whoever_had_its_name_before
 
 def test_inputs_and_constants_stay_what_they_are_where_their_names_are_free() -> None:
     """A cut may hold any node; of these two the checker knows more than that."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     event, seven = b.event(FLOW_RATE.event_names[0]), b.const(7)
     total = b.add(Op.WRAP_SUB, (event, seven))
     program = b.finish(total)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 
 import pytest
 
-from decision.forest import Branch, Forest, Leaf
-from decision.interfaces import FLOW_RATE
-from decision.program import Node, Op, Program
+from decision.ir.forest import Branch, Forest, Leaf
+from decision.ir.interfaces import FLOW_RATE
+from decision.ir.program import Node, Op, Program
 from verify.check.meaning import Meaning, first_place, fits, free_range, leaves_at, signs, zeros
 from verify.check.refused import Refused
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, var

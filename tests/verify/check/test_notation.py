@@ -1,18 +1,14 @@
 """The certificate's notation: what each expression stands for, as arithmetic on 32 bits, and what is none."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from term_values import signed, value_of
 
-from decision.forest import Branch, Forest, Leaf, oblivious
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Branch, Forest, Leaf, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from verify.check.meaning import Meaning
 from verify.check.notation import MOST_CHARACTERS, evaluate, names_in
 from verify.check.refused import Refused
@@ -26,7 +22,9 @@ FREE = {"node.5": 1 << 40 | 1 << 31 | 77 << 9, "tree.0": 7, "tree.1": 8, "sum.0"
 
 def program() -> Program:
     """Six nodes, the last two wider than a word, and two trees."""
-    b = ProgramBuilder(Forest(("x",), (oblivious(((0, 5),), (1, 2)), oblivious(((0, 9),), (3, 4))), (0,), 16))
+    b = ProgramBuilder(
+        Forest(("x",), (oblivious(((0, 5),), (1, 2)), oblivious(((0, 9),), (3, 4))), (0,), 16), FLOW_RATE
+    )
     x = b.event("cnp_count")
     trees = b.add(Op.TREES, (x,))
     most = b.event("response_ns")

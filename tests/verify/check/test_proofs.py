@@ -1,14 +1,9 @@
 """Proofs that the checker keeps: each of the question beside it, by cvc5, and none of what is not so."""
 
-import sys
 import zipfile
 from io import BytesIO
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # decision_by_hand.py
-
 from decision_by_hand import CUT, CYCLES, judge, with_code
 
 from verify.check.known import Oracle

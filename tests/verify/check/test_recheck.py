@@ -2,7 +2,6 @@
 
 import copy
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py, shared by the folders
-
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
-from decision.errors import InputError
-from decision.forest import oblivious
-from decision.manifest import writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import writing
+from decision.ir.forest import oblivious
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.objects import Image, LoadedSection

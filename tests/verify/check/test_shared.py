@@ -1,18 +1,14 @@
 """A value of the program is made once for lanes that know the same of it, and again for one that knows more or less."""
 
-import sys
-from pathlib import Path
 from random import Random
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from term_values import value_of
 from wide_programs import DRAWN, program_around
 
-from decision.forest import Forest, oblivious
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from verify.check.known import Known, Oracle, bounded
 from verify.check.meaning import Meaning, input_name, input_word
 from verify.check.shared import Memory, Shared
@@ -31,7 +27,7 @@ class Silent(Oracle):
 
 def program() -> tuple[Program, dict[str, int]]:
     """sum = a + b, bit = sum > c, trees over d."""
-    b = ProgramBuilder(Forest(("x",), (oblivious([(0, 5)], [1, 2]),), (0,), 0))
+    b = ProgramBuilder(Forest(("x",), (oblivious([(0, 5)], [1, 2]),), (0,), 0), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", b.const(0))
     sent, response, cnp, nack = (b.event(v.value.partition(".")[2]) for v in (A, B, C, D))

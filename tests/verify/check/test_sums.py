@@ -1,22 +1,18 @@
 """What trees can add together: exactly, of small forests; and that a value which follows from it needs all of it."""
 
-import sys
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from decision_by_hand import A0, BASE, KEPT, RA, T0, T1, judge
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # decision_by_hand.py, shared by the tests of the checker
-
-from decision_by_hand import A0, BASE, KEPT, RA, T0, T1, judge
-
-from decision.forest import Branch, Forest, Leaf, oblivious
-from decision.forest import Node as TreeNode
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Branch, Forest, Leaf, oblivious
+from decision.ir.forest import Node as TreeNode
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from verify.check import judge as judge_module
 from verify.check import sums
 from verify.check.judge import START, Cut
@@ -96,7 +92,7 @@ LEAVES = Cut(BASE + 4 * list(CODE).index("sum"), {**KEPT, "x5": "tree.0", "x6": 
 def clamped(op: Op, number: int) -> Program:
     """The sum of two trees that ask the same, 16 or 18, clamped on one side."""
     asked = tuple(oblivious(((0, 0),), leaves) for leaves in ((0, 10), (5, -3)))
-    b = ProgramBuilder(Forest(("a",), asked, (11,), 16))
+    b = ProgramBuilder(Forest(("a",), asked, (11,), 16), FLOW_RATE)
     a = b.state_in("a", "int32")
     b.state_out("a", a)
     return b.finish(b.add(op, (b.add(Op.TREES, (a,)), b.const(number))))
@@ -136,7 +132,7 @@ def test_the_clamp_is_seen_by_the_whole_range_and_by_no_more(
 def two_sums() -> Program:
     """Of two outputs of the same trees, one after the other."""
     asked = tuple(oblivious(((0, 0),), leaves) for leaves in (((0, 1), (10, 2)), ((5, 3), (-3, 4))))
-    b = ProgramBuilder(Forest(("a",), asked, (11, 20), 16))
+    b = ProgramBuilder(Forest(("a",), asked, (11, 20), 16), FLOW_RATE)
     a = b.state_in("a", "int32")
     b.state_out("a", a)
     return b.finish(b.add(Op.ADD, (b.add(Op.TREES, (a,), 0), b.add(Op.TREES, (a,), 1))))

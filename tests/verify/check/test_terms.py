@@ -2,13 +2,8 @@
 
 import itertools
 import operator
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from term_values import SMT, value_of
 from term_values import signed as signed_of
 

@@ -1,16 +1,11 @@
 """The checker's step over one instruction: each of them, each size and sign, each border of what may be touched."""
 
 import itertools
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from term_values import value_of
 
 from emulator.profile import load_profile

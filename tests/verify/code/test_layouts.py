@@ -1,20 +1,16 @@
 """What the manifest says of the structures is what the program takes its inputs to be; else nothing is proved."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import policy_by_hand as hand
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import policy_by_hand as hand
-
-from decision.errors import InputError
-from decision.forest import Forest
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.program import Op, Program, ProgramBuilder
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.vectors import Layout
 from verify.prover.concrete import Runner
 from verify.prover.prove import ENTRY, Limits, prove
@@ -39,7 +35,7 @@ uint32_t rlcc_decide(flow_t *flow, const event_t *event, const params_t *params)
 
 def look_up() -> Program:
     """A table at an index that an int16 cannot bring out of it, and anything wider can."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     b.tables = [tuple(range(1, 17))]
     b.state_out("rate_q30", b.state_in("rate_q30", "uint32"))
     action = b.state_in("action", "int16")

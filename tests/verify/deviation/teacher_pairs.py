@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.cells import act
-from decision.features import PreviousAction
-from decision.forest import Forest, oblivious
-from decision.interpret import evaluate, trace
-from decision.policy import Policy
-from decision.student import Header, Student
-from decision.tree_decision import build_observer, feature_name, feature_names
-from decision.weights import shapes
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interpret import evaluate, trace
+from decision.policy.cells import act
+from decision.policy.features import PreviousAction
+from decision.policy.policy import Policy
+from decision.policy.student import Header, Student
+from decision.policy.tree_decision import build_observer, feature_name, feature_names
+from decision.policy.weights import shapes
 
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
 ACTION, INFLATION, RATIO = {"kind": "previous_action"}, {"kind": "rtt_inflation"}, {"kind": "cnp_ratio"}

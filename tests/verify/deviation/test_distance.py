@@ -1,22 +1,17 @@
 """The claim: its witness can be evaluated again, its ends are sure, and what cannot be compared is refused."""
 
-import sys
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from teacher_pairs import START, driven, policy, student, weights
 
-from decision.cells import act
-from decision.errors import InputError
-from decision.forest import oblivious
-from decision.neighbourhood import Around
+from decision.artefact.errors import InputError
+from decision.ir.forest import oblivious
+from decision.policy.cells import act
+from decision.policy.neighbourhood import Around
 from teachers.inference import decide_states
 from teachers.teacher import make_teacher
 from verify.deviation import distance as module

@@ -1,23 +1,18 @@
 """The bound against states that are looked at one by one, and searches that are broken on purpose."""
 
-import sys
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from teacher_pairs import ACTION, CONGESTION, RATIO, START, driven, policy, student, weights
 
-from decision.cells import act
-from decision.forest import oblivious
-from decision.neighbourhood import Around
-from decision.student import Student
+from decision.ir.forest import oblivious
+from decision.policy.cells import act
+from decision.policy.neighbourhood import Around
+from decision.policy.student import Student
 from teachers.inference import decide_states
 from teachers.teacher import Teacher, make_teacher
 from verify.deviation.furthest import Boxes, Furthest, Search

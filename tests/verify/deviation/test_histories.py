@@ -1,14 +1,8 @@
 """No network, however it signals, leaves a flow with a history that is not among those that are told."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from teacher_pairs import ACTION, CONGESTION, INFLATION, RATIO, START, driven, policy, student
 
 from verify.deviation import histories as module

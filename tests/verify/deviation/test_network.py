@@ -1,18 +1,13 @@
 """What is said of a network's outputs holds of the teacher as it is run, in float32, and of the one of real numbers."""
 
-import sys
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from teacher_pairs import ACTION, CONGESTION, INFLATION, Weights, policy, weights
 
-from decision.errors import InputError
-from decision.policy import Policy
+from decision.artefact.errors import InputError
+from decision.policy.policy import Policy
 from teachers.inference import decide_states
 from teachers.teacher import make_teacher
 from verify.deviation.network import Network

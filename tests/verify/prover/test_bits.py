@@ -1,13 +1,8 @@
 """Comparisons as words of 0 or 1: each form is right for every value, and the same question is the same word."""
 
-import sys
 from itertools import product
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from expression_values import value_of
 
 from verify.prover.bits import asked, both, either, question, without

@@ -1,22 +1,17 @@
 """A row of a table of knobs that has the greatest of several sums: proved exactly, checked, and wrong ones refused."""
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emulator"))  # other_interfaces.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from other_interfaces import emitted, printed
-from test_other_interfaces import ENGINE, judged, walked
+from two_sides import ENGINE, judged, walked
 
-from decision.argmax import argmax
-from decision.forest import Branch, Forest, Leaf
-from decision.interfaces import QUEUE_MARKING
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.argmax import argmax
+from decision.ir.forest import Branch, Forest, Leaf
+from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import built as build_folder
 from verify.check.recheck import recheck
 from verify.check.refused import Refused

@@ -1,18 +1,13 @@
 """Products and comparisons that GCC writes in its own way: taken for the program's, where they surely are."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))
-
 from options_by_hand import linked
 
 from bench.drawn.students import drawn
 from codegen.emit import emit
-from decision.manifest import writing
+from decision.artefact.manifest import writing
 from emulator.build import Build, built
 from verify.prover import forks
 from verify.prover.equality import Returns

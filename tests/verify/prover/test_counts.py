@@ -1,21 +1,16 @@
 """How many of many are so, of which each asks about inputs of its own: proved without telling which, and checked."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emulator"))  # other_interfaces.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from other_interfaces import emitted, printed
-from test_other_interfaces import ENGINE, judged, walked
+from two_sides import ENGINE, judged, walked
 
-from decision.forest import Branch, Forest, Leaf
-from decision.interface import Knob, Signal, Uniform
-from decision.interfaces import grid
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Branch, Forest, Leaf
+from decision.ir.interface import Knob, Signal, Uniform
+from decision.ir.interfaces import grid
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import built as build_folder
 from verify.check.counted import counted
 from verify.check.recheck import recheck

@@ -1,22 +1,18 @@
 """What cuts say: no more than paths from the last ones before can find out, and what is needed behind them."""
 
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from options_by_hand import cuts
 from students_drawn import Drawn, built
 
 from bench.drawn.students import drawn
-from decision.forest import Forest
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import Build
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle
@@ -100,7 +96,7 @@ def test_what_was_known_at_the_last_cuts_and_not_said_is_left_out() -> None:
 
 def chosen() -> Program:
     """4: a > b; 5: c > b; 6: one of both; 7: a, or b where one of both."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     first, second, third = (b.event(name) for name in ("response_ns", "request_sent_ns", "queue_bytes"))
     over, under = b.add(Op.GT, (first, second)), b.add(Op.GT, (third, second))
     either = b.add(Op.MAX, (over, under))

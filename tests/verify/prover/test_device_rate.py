@@ -1,14 +1,9 @@
 """A policy that is told of its NIC's rate is proved and judged equal; where it goes on from another, it is refused."""
 
-import sys
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import options_by_hand
+import pytest
 from options_by_hand import judge, small_firmware
 
 from emulator.firmware import Firmware

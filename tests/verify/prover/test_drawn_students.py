@@ -1,14 +1,9 @@
 """Whatever ordinary student is drawn, the answer is a word: proved, not proved, or wrong with an input."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from drawing import ACTIONS
 from students_drawn import Drawn, built, drawn, grown
 

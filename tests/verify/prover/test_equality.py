@@ -1,16 +1,13 @@
 """The linked code of every compiler and level is proved equal; what is wrong is refused by its name, with an input."""
 
-import sys
 from pathlib import Path
 
+import policy_by_hand as hand
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import policy_by_hand as hand
-
-from decision.forest import Forest
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.compile import find_gcc
 from verify.prover.concrete import Runner
 from verify.prover.prove import ENTRY, Limits, Proof, prove
@@ -89,7 +86,7 @@ def test_what_changes_the_decision_is_caught_by_name(name: str, tmp_path: Path) 
 
 def same_word_program() -> Program:
     """Whether a difference with and without its sign is one number; behind a comparison, which is a fact."""
-    b = ProgramBuilder(Forest((), (), (0,), 16))
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     action = b.state_in("action", "int16")
     x, y = (b.add(Op.SHR, (b.event(name),), 1) for name in ("response_ns", "request_sent_ns"))

@@ -1,20 +1,16 @@
 """Firmware of whole students is proved in every form: what compilers fold, share and thread must not lose a proof."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))
-
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.forest import oblivious
-from decision.interfaces.flow_rate import FLOW_RATE
-from decision.manifest import writing
+from decision.artefact.manifest import writing
+from decision.ir.forest import oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from emulator.build import built as build_folder
 from emulator.compile import find_gcc
 from emulator.profile import load_profile

@@ -1,18 +1,13 @@
 """Trees of any shape with several outputs, walked once: proved and checked, and one wrong leaf of one output found."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emulator"))  # other_interfaces.py
-
 from other_interfaces import emitted, printed
 
 from codegen.lower import Options
-from decision.forest import Branch, Leaf, oblivious
-from decision.model import GridFeature, Model
+from decision.ir.forest import Branch, Leaf, oblivious
+from decision.policy.model import GridFeature, Model
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
 from verify.check.judge import Judge

@@ -1,14 +1,8 @@
 """Expressions keep value and range through every rewriting; intervals say exactly where a comparison holds."""
 
-import sys
-from pathlib import Path
-
+from expression_values import value_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from expression_values import value_of
 
 from verify.prover.expressions import MODULUS, WORD, Pool, fold
 from verify.prover.intervals import truth

@@ -1,18 +1,13 @@
 """Where paths meet: lanes become one only under names of the program, and what is kept of them holds in all of them."""
 
-import sys
-from pathlib import Path
-
+import decision_by_hand as hand
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import decision_by_hand as hand
-
-from decision.forest import Forest, oblivious
-from decision.program import Op, Program, ProgramBuilder
-from decision.quotients import Division, divided
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.quotients import Division, divided
 from emulator.profile import load_profile
 from verify.code.graph import Graph, build_graph
 from verify.prover.expressions import UNKNOWN, WORD
@@ -207,7 +202,7 @@ def test_of_values_that_are_the_same_the_one_that_is_left_gives_the_name() -> No
 
 
 def test_what_follows_from_the_trees_is_known() -> None:
-    b = ProgramBuilder(Forest(("x",), (oblivious([(0, 5)], [1, 2]),), (0,), 0))
+    b = ProgramBuilder(Forest(("x",), (oblivious([(0, 5)], [1, 2]),), (0,), 0), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     x = b.event("request_sent_ns")
     before = b.add(Op.SHR, (x,), 3)
@@ -221,7 +216,9 @@ def test_what_follows_from_the_trees_is_known() -> None:
 
 def test_what_is_known_of_a_partial_sum_outlives_the_register_that_held_it() -> None:
     """A clamp puts its bound in the sum's place; that the sum lies beyond it is known of the sum by its name."""
-    b = ProgramBuilder(Forest(("x", "y"), (oblivious([(0, 5)], [1, 2]), oblivious([(1, 7)], [1, 4])), (0,), 0))
+    b = ProgramBuilder(
+        Forest(("x", "y"), (oblivious([(0, 5)], [1, 2]), oblivious([(1, 7)], [1, 4])), (0,), 0), FLOW_RATE
+    )
     b.state_in("rate_q30", "uint32")
     total = b.add(Op.TREES, (b.event("response_ns"), b.event("cnp_count")))
     b.state_out("rate_q30", b.const(0))
@@ -244,7 +241,7 @@ def test_what_is_known_of_a_partial_sum_outlives_the_register_that_held_it() -> 
 
 
 def test_of_a_division_nothing_is_wanted_that_is_behind_the_bits_which_registers_hold() -> None:
-    b = ProgramBuilder(Forest(("ratio",), (oblivious(((0, 3),), (0, 1)),), (0,), 16))
+    b = ProgramBuilder(Forest(("ratio",), (oblivious(((0, 3),), (0, 1)),), (0,), 16), FLOW_RATE)
     over = b.add(Op.MAX, (b.add(Op.SHR, (b.event("sent_bytes"),), 8), b.const(1)))
     ratio = divided(b, Division(b.add(Op.SHR, (b.event("queue_bytes"),), 8), over, 2**24 - 1, 4))
     program = b.finish(b.add(Op.TREES, (ratio,), name="sum"))

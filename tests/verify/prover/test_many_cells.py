@@ -1,21 +1,16 @@
 """Trees over many features: leaves are summed up under the names of their trees, and the bound is sound."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emulator"))  # other_interfaces.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from other_interfaces import emitted, printed
-from test_other_interfaces import ENGINE
+from two_sides import ENGINE
 
 from codegen.lower import Options
-from decision.forest import Forest, oblivious
-from decision.interfaces import MLFQ_THRESHOLDS
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces import MLFQ_THRESHOLDS
+from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import built as build_folder
 from verify.check import judge
 from verify.check.recheck import recheck

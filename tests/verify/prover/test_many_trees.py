@@ -1,19 +1,14 @@
 """20 trees of depth 5 over 12 features, in branches: proved tree by tree, by the names of their leaves, and checked."""
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))
-
 from options_by_hand import linked
 from students_drawn import Drawn, built, grown
 
-from decision.forest import leaves
+from decision.ir.forest import leaves
 from emulator.build import Build
 from verify.check import judge
 from verify.check.recheck import recheck

@@ -1,13 +1,9 @@
 """Machine code with single bits turned: refused, or it behaves as before."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import policy_by_hand as hand
 
 from emulator.objects import Image, LoadedSection

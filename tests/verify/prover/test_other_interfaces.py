@@ -1,63 +1,26 @@
 """A queue's three knobs and a model on its grid: proved, certified, checked; and what is wrong in them refused by both,
 the prover and the checker, each by itself."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emulator"))  # other_interfaces.py
-
 from other_interfaces import PROGRAMS, emitted, printed
+from two_sides import ENGINE, judged, proof_of, walked
 
-from decision.errors import InputError
-from decision.forest import Forest
-from decision.interfaces import FLOW_RATE, QUEUE_MARKING
-from decision.program import Op, Program, ProgramBuilder
-from emulator.build import Build
+from decision.artefact.errors import InputError
+from decision.ir.forest import Forest
+from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.ir.program import Op, ProgramBuilder
 from emulator.build import built as build_folder
-from emulator.profile import load_profile
 from emulator.vectors import Layout
-from verify.check.judge import Judge
-from verify.check.known import Oracle
 from verify.check.layout import fields_of
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
-from verify.code.failures import Failure
 from verify.prover.certify import certify
-from verify.prover.prove import ENTRY, Attempt, Limits, Proof, prove
 from verify.prover.worst import turns
-from verify.trusted.costs import cycle_model
-
-ENGINE = load_profile("ibex-small")
-LIMITS = Limits(worst_seconds=1)
-
-
-def proof_of(built: Build, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> Proof:
-    return prove(
-        built.image,
-        program or built.program,
-        built.firmware.layouts if layouts is None else layouts,
-        ENGINE,
-        limits=LIMITS,
-    )
-
-
-def walked(built: Build) -> list[Failure]:
-    """What the walk over all paths refuses, without the search for an input that goes before it in a proof."""
-    model = cycle_model(ENGINE)
-    return Attempt(built.image, built.program, built.firmware.layouts, ENGINE, model, LIMITS, careful=True).execute()
-
-
-def judged(built: Build, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> int:
-    """The checker's bound, without a certificate's cuts; Refused where a claim does not hold."""
-    model, image = cycle_model(ENGINE), built.image
-    structures = built.firmware.layouts if layouts is None else layouts
-    stack = ENGINE.limits.stack_bytes
-    return Judge(image, image.symbols[ENTRY], program or built.program, structures, (), model, stack, Oracle()).bound()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

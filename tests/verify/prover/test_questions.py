@@ -2,9 +2,9 @@
 
 import pytest
 
-from decision.forest import Forest
-from decision.interfaces import FLOW_RATE
-from decision.program import Program
+from decision.ir.forest import Forest
+from decision.ir.interfaces import FLOW_RATE
+from decision.ir.program import Program
 from verify.prover.expressions import Pool
 from verify.prover.questions import Writer
 from verify.prover.solve import Solvers

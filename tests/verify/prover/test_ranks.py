@@ -1,17 +1,12 @@
 """A context that keeps ranks: its C is proved and judged equal to the program; each wrong one is refused by both."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from options_by_hand import certified, judge, not_proved, proved, small_firmware
 
-from decision.forest import oblivious
+from decision.ir.forest import oblivious
 from emulator.firmware import Firmware
 from verify.check.refused import Refused
 

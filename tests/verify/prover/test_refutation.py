@@ -1,16 +1,11 @@
 """Code with one thing wrong is refuted by an input that is run, before anything is proved."""
 
-import sys
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import policy_by_hand as hand
+import pytest
 from drawing import ACTIONS
 from machine_mutants import entries, instructions
 from students_drawn import Drawn, built, grown

@@ -3,19 +3,14 @@
 Also flows of one decision's window with a start, whose phases' paths know a product of the rate by different names.
 """
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from drawing import FEATURES
 from options_by_hand import certified, judge, not_proved, small_firmware
 from policy_by_hand import LIMITS, PROFILE, SOURCE, layouts, linked, program
 
-from decision.forest import Node, oblivious
+from decision.ir.forest import Node, oblivious
 from emulator.objects import Image
 from verify.check.judge import Judge
 from verify.check.known import Oracle

@@ -1,14 +1,9 @@
 """What a lane knows of a word makes a mask, or the word itself, simpler."""
 
 import itertools
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from expression_values import value_of
 
 from verify.prover.expressions import WORD, Pool

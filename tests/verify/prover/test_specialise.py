@@ -1,23 +1,18 @@
 """The program in the lanes: whatever a lane knows of its inputs, each node's expression and bounds hold for all of
 them."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from drawing import drawn_programs, drawn_students
+from expression_values import value_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py, shared by the folders
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from drawing import drawn_programs, drawn_students
-from expression_values import value_of
-
-from decision.forest import Branch, Forest, Leaf, oblivious
-from decision.interpret import trace
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Branch, Forest, Leaf, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import trace
+from decision.ir.program import Op, Program, ProgramBuilder
 from verify.prover.explore import input_ranges
 from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.prover.lanes import Ints, Lanes
@@ -136,7 +131,7 @@ def test_every_node_is_a_multiple_of_its_step_in_any_program(program: Program, s
 
 def built(make: Any, forest: Forest | None = None) -> tuple[Program, int]:
     """The program whose result is ``make(builder)``, and that node."""
-    b = ProgramBuilder(forest or Forest((), (), (0,), 0))
+    b = ProgramBuilder(forest or Forest((), (), (0,), 0), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     node = make(b)
     b.state_out("rate_q30", b.const(0))

@@ -1,16 +1,11 @@
 """A policy with a start: its C is proved and judged equal to the program; each wrong one is refused by both."""
 
-import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import options_by_hand
+import pytest
 from options_by_hand import certified, judge, linked, small_firmware
 
 from emulator.firmware import Firmware

@@ -1,17 +1,12 @@
 """A policy with a start and a cap: its code is proved and judged equal to the program; each wrong cap is refused by
 prover and checker, on whichever side of the branch."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import options_by_hand
+import pytest
 from options_by_hand import ENGINE, certified, judge, small_firmware
 
 from bench.drawn.students import tree

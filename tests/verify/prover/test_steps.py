@@ -2,25 +2,19 @@
 paths to the same worst case, and believes no sum that is not so."""
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from drawing import ACTIONS
 from options_by_hand import cuts
 from students_drawn import Drawn, built, grown
 
 from bench.drawn.students import drawn
-from decision.program import Op
+from decision.ir.program import Op
 from emulator.build import Build
 from verify.check.judge import Cut, Judge
 from verify.check.known import Oracle

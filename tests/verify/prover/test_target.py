@@ -1,14 +1,9 @@
 """An operator's target is proved and judged equal for every gain; a wrong scale is refused."""
 
-import sys
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 import options_by_hand
+import pytest
 from drawing import FEATURES
 from options_by_hand import judge, small_firmware
 

@@ -1,20 +1,15 @@
 """Ratios as threshold tests, in machine code: proved and checked; a wrong multiple is refused by both."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from drawing import ACTIONS, FEATURES, make_student
 from options_by_hand import ENGINE, certified, judge, not_proved
 
 from codegen.emit import emit
-from decision.forest import oblivious
-from decision.manifest import writing
+from decision.artefact.manifest import writing
+from decision.ir.forest import oblivious
 from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image
 from verify.check.judge import Cut

@@ -1,20 +1,16 @@
 """Paths that the program excludes without a solver: what a join says of the trees' sum, against the cells before it."""
 
-import sys
 import time
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+import decision_by_hand as hand
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import decision_by_hand as hand
-
-from decision.forest import Forest, oblivious
-from decision.interpret import evaluate
-from decision.program import Op, Program, ProgramBuilder
+from decision.ir.forest import Forest, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interpret import evaluate
+from decision.ir.program import Op, Program, ProgramBuilder
 from verify.code.arguments import structures
 from verify.prover.concrete import Runner
 from verify.prover.expressions import WORD
@@ -28,7 +24,7 @@ def program() -> tuple[Program, int, int]:
     """Trees over a product of two inputs and over the rate; returned is their sum and 1000. Also the nodes of product
     and sum."""
     trees = (oblivious(((0, 700), (1, 50)), (1, 20, 300, 4000)), oblivious(((0, 90),), (5, 60)))
-    b = ProgramBuilder(Forest(("inflation", "rate"), trees, (0,), 16))
+    b = ProgramBuilder(Forest(("inflation", "rate"), trees, (0,), 16), FLOW_RATE)
     rate = b.state_in("rate_q30", "uint32")
     inflation = b.add(Op.MUL_SHR, (b.event("response_ns"), b.param("base_rtt_recip_q42")), 32, "inflation")
     total = b.add(Op.TREES, (inflation, rate), name="sum")

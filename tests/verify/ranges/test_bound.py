@@ -9,7 +9,7 @@ from drawn_teachers import LSTM, MLP, choosing, drawn, emission
 from options_by_hand import linked
 
 from codegen.networks.body import emit_network
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.build import Build, build
 from emulator.compile import find_gcc, toolchain
 from emulator.firmware import ENTRY, argument_blocks, read_firmware

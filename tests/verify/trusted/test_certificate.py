@@ -1,21 +1,17 @@
 """`rlcc verify` from firmware to certificate and back: what it prints, writes and returns."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "decision"))  # drawing.py, shared by the folders
-
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
-from decision.errors import InputError
-from decision.forest import oblivious
-from decision.manifest import writing
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import writing
+from decision.ir.forest import oblivious
 from emulator.profile import PROFILE_FOLDER
 from rlcc.commands.verify import command
 from verify.trusted.certificate import MEANS, content_hash

@@ -1,16 +1,12 @@
 """The cycle model's figures, which engines it refuses, and that a wrong figure is found by the calibration."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "emulator"))  # other_interfaces.py
-
 from other_interfaces import PROGRAMS, emitted
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from emulator.build import built
 from emulator.profile import PROFILE_FOLDER, Profile, load_profile
 from verify.prover.certify import certify

@@ -6,12 +6,12 @@ import numpy as np
 from queue_actions import LEVEL
 from triggered_students import OBSERVATION, ROWS, triggered_student
 
-from decision.forest import Forest, oblivious
-from decision.manifest import Manifest
-from decision.policy import Policy
-from decision.student import Header, Student
-from decision.tree_decision import feature_names, seen_names
-from decision.weights import shapes
+from decision.artefact.manifest import Manifest
+from decision.ir.forest import Forest, oblivious
+from decision.policy.policy import Policy
+from decision.policy.student import Header, Student
+from decision.policy.tree_decision import feature_names, seen_names
+from decision.policy.weights import shapes
 from netsim.samples import Samples
 from rlcc.closed_loop import PolicyMetrics
 from rlcc.fidelity import STUDENT, TEACHER

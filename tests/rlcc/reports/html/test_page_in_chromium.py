@@ -1,7 +1,6 @@
 """The report of a real run, and pages of all action maps, in a headless Chromium with no network."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import Browser, chromium
-from triggered_students import ROWS, triggered_student
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from made_judgements import choice, judgement, level, scale
+from triggered_students import ROWS, triggered_student
 
 from rlcc.reports.folder import PAGE
 from rlcc.reports.html.again import Again

@@ -1,15 +1,10 @@
 """The report as an object and as text: what stands in it, whatever the verdict; no name in it is taken for HTML."""
 
 import re
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from made_judgements import MANIFEST, choice, judgement, level, scale, verdict
 
 from rlcc.cycles.measure import LineCost, PathCosts

@@ -1,17 +1,13 @@
 """The front of a search beside the verdict, in the report."""
 
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from made_judgements import judgement, scale
 
-from decision.errors import InputError
+from decision.artefact.errors import InputError
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.gather import gather
 from rlcc.reports.html.render import render

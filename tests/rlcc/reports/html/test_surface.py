@@ -1,21 +1,16 @@
 """The picture of teacher and student: its numbers against the student's own program and the teacher's own passes."""
 
 import base64
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
+from made_judgements import choice, level, scale
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from made_judgements import choice, level, scale
-
-from decision.cells import act
-from decision.errors import InputError
-from decision.student import Student
+from decision.artefact.errors import InputError
+from decision.policy.cells import act
+from decision.policy.student import Student
 from rlcc.judgement import States
 from rlcc.reports.html.surface import student_integers, surface
 from teachers.inference import decide_states

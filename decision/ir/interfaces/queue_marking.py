@@ -1,0 +1,42 @@
+"""A queue of a switch port that sets its ECN marking thresholds every period: [ACC], [HAECN].
+
+Sources: [ACC] section 3.2: state of queue length, transmission rate, rate of marked packets and the setting
+in force; action {Kmin, Kmax, Pmax}. What was sent is handed over in bytes since the last decision, so that a decider
+divides by nothing: a rate is the count over a period of known length. Where a trigger says whether the setting is
+chosen anew ([HAECN] section 3.2) the decision says that too, and a switch writes its registers only then.
+"""
+
+from dataclasses import replace
+
+from decision.ir.interface import Interface, Knob, LogUniform, Signal
+from decision.ir.interfaces.marking import marking
+
+QUEUE_MARKING = Interface(
+    name="queue_marking",
+    agent="queue",
+    trigger="period",
+    event=(
+        Signal("queue_bytes", "bytes", "queue now", LogUniform(1, 2e7, less=1), grows=(0, 2**30)),
+        Signal(
+            "sent_bytes",
+            "bytes",
+            "on the wire since the queue's last decision",
+            LogUniform(1, 1e7, less=1),
+            grows=(0, 2**30),
+        ),
+        Signal(
+            "marked_bytes",
+            "bytes",
+            "of these, in packets that this queue marked",
+            LogUniform(1, 1e7, less=1),
+            grows=(0, 2**30),
+        ),
+    ),
+    site="queue",
+    params=(Signal("capacity_bytes", "bytes", "what the port can send in a period", settable=(1, 2**31 - 1)),),
+    knobs=marking(),
+)
+
+TRIGGERED = Knob("triggered", "0 or 1", "whether the knobs were chosen anew, or stay", 0, 1, tells=True)
+
+QUEUE_TRIGGERED = replace(QUEUE_MARKING, name="queue_marking_triggered", knobs=(*QUEUE_MARKING.knobs, TRIGGERED))

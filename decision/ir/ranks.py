@@ -1,0 +1,267 @@
+"""Contexts that keep ranks: of a past value not the value, but how many of the trees' thresholds it is above.
+
+    values   trees ask x_1 > 811, > 11535                     context.x_1 = x
+    ranks    trees ask min(x_1_rank, 2) > 0, > 1              context.x_1_rank = (x > 811) + (x > 11535)
+
+``with_values`` reads a program with ranks back, and what stands in the place of ratios (decision/ir/quotients.py) with
+it. What it gives decides the same, by induction over a flow's decisions:
+let r be the rank of v for each pair of fields (as 0 is of 0, for a new flow). Then v > threshold i exactly if r > i, so
+that the trees say the same and all else is the same; and what is written back is the rank of what is written back. A
+field that is used in another way, or written with something else, is no rank, and stays what it is. Of a corrupted
+context, whose rank no value has, nothing is said here: the program itself says what it means.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from decision.ir.forest import Branch, Forest, mapped
+from decision.ir.formats import U32_MAX
+from decision.ir.interface import STORAGE_RANGE
+from decision.ir.program import Op, Program, ProgramBuilder, StateField
+from decision.ir.quotients import with_quotients
+
+RANK = "_rank"
+"""What the name of a field ends in that holds ranks."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How many of the ``thresholds`` (ascending) node ``x`` is above, as a sum of comparisons; ``inner``: the nodes of
+    it that nobody else asks for."""
+
+    x: int
+    thresholds: tuple[int, ...]
+    inner: frozenset[int]
+
+
+def rankings(program: Program) -> dict[int, Ranking]:
+    """By the node of the sum, of those that only the context takes."""
+    uses = Counter(a for node in program.nodes for a in node.args)
+    matched = {}
+    for number in sorted({s.node for s in program.state} - set(program.results)):
+        terms = _terms(program, number, uses)
+        if terms is None or uses[number]:
+            continue
+        asked = [program.nodes[n].args for n in terms[0]]
+        thresholds = tuple(sorted(program.nodes[constant].imm for _, constant in asked))
+        if len({x for x, _ in asked}) == 1 and len(set(thresholds)) == len(thresholds) and thresholds[0] >= 0:
+            matched[number] = Ranking(asked[0][0], thresholds, frozenset(terms[0] + terms[1]) - {number})
+    return matched
+
+
+def ranked_features(program: Program) -> dict[int, tuple[int, ...]]:
+    """The trees' features that are ranks from the context, with the thresholds that they count."""
+    fields = _rank_fields(program)
+    return {k: fields[place].thresholds for k, place in _asked_fields(program, fields).items()}
+
+
+def field_behind(program: Program, number: int) -> int:
+    """The node of the field that a node cuts to a greatest value; the node itself where it is none such."""
+    node = program.nodes[number]
+    if node.op is Op.MIN and program.nodes[node.args[1]].op is Op.CONST:
+        return node.args[0] if program.nodes[node.args[0]].op is Op.STATE else number
+    return number
+
+
+def with_values(program: Program, storage: Mapping[str, str] | None = None) -> Program:
+    """The program with values in the place of ranks in its context. ``storage``: of the fields by their names; where it
+    does not say, the first of uint32 and int32 that holds them."""
+    program = with_quotients(program)
+    fields = _rank_fields(program)
+    if not fields:
+        return program
+    ranked = ranked_features(program)
+    if not _reachable(program, fields, ranked, storage or {}):
+        return program
+    least = {k: program.nodes[x].low for k, x in _counted_values(program, fields).items()}
+    b = ProgramBuilder(_of_values(program.forest, ranked, least), program.interface, network=program.network)
+    b.tables = list(program.tables)
+    for place, s in enumerate(program.state):
+        if place in fields:
+            name = s.name.removesuffix(RANK)
+            kind = (storage or {}).get(name) or _wide(program.nodes[fields[place].x].low)
+            b.state.append(StateField(name, kind, -1, s.note.partition(": ")[2]))
+        else:
+            b.state.append(StateField(s.name, s.storage, -1, s.note))
+    new: dict[int, int] = {}
+    written = {place: _written(program, place, fields) for place in range(len(program.state))}
+    for number in _reached([*written.values(), *program.results], lambda n: _value_args(program, n, fields)):
+        node = program.nodes[number]
+        name = node.name.removesuffix(RANK) if node.op is Op.STATE and node.imm in fields else node.name
+        args = tuple(new[a] for a in _value_args(program, number, fields))
+        new[number] = b.add(node.op, args, node.imm, name, node.note)
+    for place, kept in enumerate(list(b.state)):
+        b.state_out(kept.name, new[written[place]])
+    return b.finish(*(new[result] for result in program.results))
+
+
+def _reachable(
+    program: Program,
+    fields: Mapping[int, Ranking],
+    ranked: Mapping[int, tuple[int, ...]],
+    storage: Mapping[str, str],
+) -> bool:
+    """Whether every rank that the trees tell apart is one of a value that its field could hold: else a corrupted rank
+    decides what no value does."""
+    asked = program.forest.thresholds()
+    if any(place >= len(thresholds) for k, thresholds in ranked.items() for place in asked.get(k, [])):
+        return False
+    kinds = {
+        place: storage.get(program.state[place].name.removesuffix(RANK)) or _wide(program.nodes[own.x].low)
+        for place, own in fields.items()
+    }
+    return all(own.thresholds[-1] < STORAGE_RANGE[kinds[place]][1] for place, own in fields.items())
+
+
+def same_decision(a: Program, b: Program) -> bool:
+    """Whether two programs compute the same in the same way, in whatever order; names and notes aside."""
+    if (a.interface, a.network, a.forest) != (b.interface, b.network, b.forest):
+        return False
+    if [(s.name, s.storage) for s in a.state] != [(s.name, s.storage) for s in b.state]:
+        return False
+    terms: dict[object, int] = {}
+
+    def outputs(program: Program) -> list[int]:
+        known: list[int] = []
+        for node in program.nodes:
+            imm: object = program.tables[node.imm] if node.op is Op.TABLE else node.imm
+            known.append(terms.setdefault((node.op, imm, tuple(known[n] for n in node.args)), len(terms)))
+        return [known[n] for n in program.outputs]
+
+    return outputs(a) == outputs(b)
+
+
+def _rank_fields(program: Program) -> dict[int, Ranking]:
+    """The fields that hold ranks, by their place: each written with a ranking, or with a field that holds one of the
+    same thresholds; read only by the trees, cut to no less than the greatest rank or not, and by such fields. None
+    where trees are asked about different values: of which they would be the ranks nothing says."""
+    if not _features(program):
+        return {}
+    counted = rankings(program)
+    fields = {place: counted[s.node] for place, s in enumerate(program.state) if s.node in counted}
+    reads = {node.imm: n for n, node in enumerate(program.nodes) if node.op is Op.STATE}
+    while True:
+        older = {
+            place: fields[newer]
+            for place, s in enumerate(program.state)
+            if place not in fields and (newer := _read_by(program, s.node)) in fields
+        }
+        if not older:
+            break
+        fields |= older
+    while wrong := [p for p in fields if not _is_rank(program, p, reads.get(p), fields)]:
+        for place in wrong:
+            del fields[place]
+    return fields
+
+
+def _asked_fields(program: Program, fields: Mapping[int, Ranking]) -> dict[int, int]:
+    """The trees' features that are such fields, by their places."""
+    asked = {}
+    for feature, number in enumerate(_features(program)):
+        place = _read_by(program, field_behind(program, number))
+        if place in fields:
+            asked[feature] = place
+    return asked
+
+
+def _counted_values(program: Program, fields: Mapping[int, Ranking]) -> dict[int, int]:
+    """Of the trees' features that are ranks the node whose value, then, was counted."""
+    return {k: fields[place].x for k, place in _asked_fields(program, fields).items()}
+
+
+def _written(program: Program, place: int, fields: Mapping[int, Ranking]) -> int:
+    """The node of what a field holds afterwards, of a rank the value."""
+    number = program.state[place].node
+    return fields[place].x if place in fields and _read_by(program, number) not in fields else number
+
+
+def _read_by(program: Program, number: int) -> int:
+    node = program.nodes[number]
+    return node.imm if node.op is Op.STATE else -1
+
+
+def _is_rank(program: Program, place: int, read: int | None, fields: Mapping[int, Ranking]) -> bool:
+    written, own = program.state[place].node, fields[place]
+    older = _read_by(program, written)
+    if older >= 0 and fields.get(older) != own:
+        return False
+    if not program.state[place].name.endswith(RANK) or STORAGE_RANGE[program.state[place].storage][0] != 0:
+        return False
+    if read is None:
+        return False
+    takers = [p for p, s in enumerate(program.state) if s.node == read]
+    if any(fields.get(p) != own for p in takers) or read in program.results:
+        return False
+    for number, node in enumerate(program.nodes):
+        if read not in node.args or node.op is Op.TREES:
+            continue
+        if field_behind(program, number) != read or program.nodes[node.args[1]].imm < len(own.thresholds):
+            return False
+        if number in program.outputs or any(number in n.args and n.op is not Op.TREES for n in program.nodes):
+            return False
+    return True
+
+
+def _features(program: Program) -> tuple[int, ...]:
+    """What the trees look at; nothing where they are asked more than once, about different values."""
+    asked = {node.args for node in program.nodes if node.op is Op.TREES}
+    return next(iter(asked)) if len(asked) == 1 else ()
+
+
+def _value_args(program: Program, number: int, fields: Mapping[int, Ranking]) -> tuple[int, ...]:
+    """The operands; of trees the field itself where it is cut."""
+    node = program.nodes[number]
+    if node.op is not Op.TREES:
+        return node.args
+    behind = [field_behind(program, a) for a in node.args]
+    return tuple(f if _read_by(program, f) in fields else a for a, f in zip(node.args, behind, strict=True))
+
+
+def _reached(roots: list[int], operands: Callable[[int], tuple[int, ...]]) -> list[int]:
+    """The nodes that these depend on, and they themselves, in their order."""
+    todo = list(roots)
+    seen: set[int] = set()
+    while todo:
+        number = todo.pop()
+        if number not in seen:
+            seen.add(number)
+            todo += operands(number)
+    return sorted(seen)
+
+
+def _of_values(forest: Forest, ranked: Mapping[int, tuple[int, ...]], least: Mapping[int, int]) -> Forest:
+    """The forest that asks for values, none below ``least``: a rank is above i where the value is above threshold i."""
+
+    def asked(branch: Branch) -> tuple[int, int]:
+        thresholds = ranked.get(branch.feature)
+        if thresholds is None:
+            return branch.feature, branch.threshold
+        if branch.threshold < 0:
+            return branch.feature, least[branch.feature] - 1  # every rank is, and every value
+        return branch.feature, thresholds[branch.threshold] if branch.threshold < len(thresholds) else U32_MAX
+
+    names = tuple(name.removesuffix(RANK) if k in ranked else name for k, name in enumerate(forest.features))
+    return Forest(names, tuple(mapped(tree, asked) for tree in forest.trees), forest.bias, forest.leaf_bits)
+
+
+def _wide(low: int) -> str:
+    return "uint32" if low >= 0 else "int32"
+
+
+def _terms(program: Program, number: int, uses: Counter[int]) -> tuple[list[int], list[int]] | None:
+    """The comparisons with a constant that a sum is made of, and the sums; None where something else is in it."""
+    node = program.nodes[number]
+    if node.op is Op.GT and program.nodes[node.args[1]].op is Op.CONST:
+        return [number], []
+    if node.op is not Op.ADD or node.args[0] == node.args[1]:
+        return None
+    comparisons: list[int] = []
+    sums = [number]
+    for operand in node.args:
+        inner = _terms(program, operand, uses) if uses[operand] == 1 else None
+        if inner is None:
+            return None
+        comparisons, sums = comparisons + inner[0], sums + inner[1]
+    return comparisons, sums

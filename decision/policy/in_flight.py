@@ -1,0 +1,66 @@
+"""What a flow may have in flight, by its rate: `[in_flight]` in policy.toml, a second knob beside the rate.
+
+    in_flight_bytes = max(in_flight_min_bytes, rate_q30 * in_flight_line_q2 >> 32)
+
+of the rate that the decision sets, and of a new flow's first one before its first decision. A flow whose responses are
+late then stops by itself: a decision comes once an RTT, and a queue that fills stretches that RTT.
+"""
+
+from fractions import Fraction
+from math import ceil
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from decision.artefact.quantity import SizeBytes
+from decision.ir.forest import Forest
+from decision.ir.interface import Interface
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
+from decision.ir.program import Op, Program, ProgramBuilder
+
+LINE_BITS = 2
+"""Fraction bits of the bytes in flight at line rate: with a rate's 30 the product's high word is whole bytes."""
+
+MOST_Q2 = (1 << 32) - (1 << LINE_BITS)
+"""Of whole bytes that 32 bits hold."""
+
+NS_BITS = 8 * 10**9
+"""A rate in b/s times a time in ns is so many times the bytes that it carries."""
+
+
+class InFlight(BaseModel):
+    """The table. ``bdp``: at line rate, in line rate x base RTT; in proportion below. ``least``: at any rate; less than
+    a message would wait for an acknowledgement that nothing has asked for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+
+    bdp: float = Field(default=1.2, ge=0.0625, le=64)
+    least: SizeBytes = Field(default="16 KiB", gt=0, le=2**30)  # type: ignore[assignment]  # 16 packets, validated
+
+    def params(self, base_rtt_ns: int, line_rate_bps: float) -> dict[str, int]:
+        """The operator's parameters with these values, where flows have this base RTT and line rate."""
+        line_bytes = ceil(Fraction(str(self.bdp)) * base_rtt_ns * Fraction(line_rate_bps) / NS_BITS)
+        # A byte more: the greatest rate is 2^-30 below line rate, and the rest of a byte is dropped.
+        return {
+            "in_flight_line_q2": min((line_bytes + 1) << LINE_BITS, MOST_Q2),
+            "in_flight_min_bytes": self.least,
+        }
+
+
+def in_flight(b: ProgramBuilder, rate: int) -> int:
+    """The knob of a rate (Q0.30)."""
+    share = b.add(Op.MUL_SHR, (rate, b.param("in_flight_line_q2")), 32, "in_flight_share_bytes", "by the rate")
+    return b.add(Op.MAX, (share, b.param("in_flight_min_bytes")), name="in_flight_bytes", note="never below the least")
+
+
+def in_flight_program(interface: Interface) -> Program:
+    """The knob alone, of the rate in the context's place: what evaluators of another body ask of each rate, and
+    everybody of a new flow's. Its other knob is that rate as it is."""
+    b = ProgramBuilder(Forest((), (), (0,), 0), interface)
+    rate = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(LINE_RATE_Q30)))
+    b.state_out("rate_q30", rate)
+    return b.finish(rate, in_flight(b, rate))
+
+
+def before_the_first_decision(interface: Interface) -> Program | None:
+    """What gives a new agent its knobs beside the one that it starts with; None where it has no others."""
+    return in_flight_program(interface) if interface.initial is not None and len(interface.knobs) > 1 else None

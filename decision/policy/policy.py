@@ -1,0 +1,388 @@
+"""policy.toml: everything a teacher's weights do not say about themselves.
+
+format = 1
+name = "rl-cc-mlp"
+
+[architecture]
+kind = "mlp"                # or "lstm": hidden layers, then the LSTM, then the output
+hidden = [12]
+activation = "relu"         # after each hidden layer
+output = "tanh"             # after the output, where the action map wants it in [-1, 1]
+bias = false
+
+[input]                     # how the network's rows stand: decision/policy/input_layout.py
+order = "newest_first"
+
+[observation]               # features in order, `window` decisions
+window = 2
+base_rtt = "8192 ns"
+line_rate = "100 Gb/s"
+rtt_max = "4 ms"
+[[observation.features]]
+kind = "previous_action"
+[[observation.features]]
+kind = "rl_cc_congestion"
+target = 0.064
+beta = 1.5
+scale = -12.5
+
+[action]
+kind = "tanh_map"
+step = 0.2
+
+[limits]                    # fractions of line rate: "line", "%" or "ppm"
+rate_min = "1 ppm"
+rate_max = "100 %"
+rate_initial = "100 %"
+
+[provenance]                # free text: command, seed, figures
+"""
+
+from pathlib import Path as FilePath
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from decision.artefact.documents import Format1, load_toml, parse_toml
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import DurationNs, LineFractionQ30, RateBps
+from decision.ir.activation import Hidden, Output
+from decision.ir.interface import Interface
+from decision.ir.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
+from decision.ir.interfaces.flow_rate import (
+    CONGESTION_GAIN,
+    LEAST_BASE_RTT_NS,
+    LINE_RATE_Q30,
+    RTT_BITS,
+    TARGET_RATIO,
+    base_rtt_recip_q42,
+    flow_interface,
+)
+from decision.policy.actions import AnyAction
+from decision.policy.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
+from decision.policy.flow_options import FLOW_NAMES, OBSERVED, check_options, implied, observed
+from decision.policy.in_flight import InFlight
+from decision.policy.input_layout import InputLayout
+from decision.policy.probes import Probes
+from decision.policy.start import Start
+from decision.policy.target import TargetRatio, congestion_gain_q28
+from decision.policy.trigger import Trigger, check_trigger, triggered
+
+MAX_WINDOW = 16
+POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
+
+
+Activations = Hidden | list[Hidden]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Architecture(_Strict):
+    """Layer sizes, and what follows each layer. ``lstm`` is the number of LSTM units, given for kind "lstm" and for it
+    alone. ``activation``: of all hidden layers, or of each; ``output``: of an output that an action map wants in
+    [-1, 1]."""
+
+    kind: Literal["mlp", "lstm"]
+    hidden: list[int] = Field(max_length=8)
+    activation: Activations = Field(default="relu", exclude_if=lambda name: name == "relu")
+    output: Output = Field(default="tanh", exclude_if=lambda name: name == "tanh")
+    lstm: int | None = Field(default=None, ge=1, le=256)
+    bias: bool
+
+    @field_validator("activation")
+    @classmethod
+    def _said_once(cls, names: Activations, info: ValidationInfo) -> Activations:
+        """Layers that are all alike have one name: the same network has one hash."""
+        layers = info.data.get("hidden", [])
+        if isinstance(names, list) and (len(names) != len(layers) or not names):
+            raise ValueError(f"{len(names)} activations for {len(layers)} hidden layers; give one a layer, or one name")
+        return names[0] if isinstance(names, list) and len(set(names)) == 1 else names
+
+    @model_validator(mode="after")
+    def _sizes(self) -> "Architecture":
+        if (self.kind == "lstm") != (self.lstm is not None):
+            raise ValueError('lstm = <units> belongs to kind = "lstm", and only there')
+        if any(not 1 <= units <= 1024 for units in self.hidden):
+            raise ValueError("a hidden layer has 1 to 1024 units")
+        return self
+
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """What follows each hidden layer."""
+        return tuple(self.activation) if isinstance(self.activation, list) else (self.activation,) * len(self.hidden)
+
+
+def _is_none(value: object) -> bool:
+    return value is None
+
+
+class Observation(_Strict):
+    """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
+    the values of the operator's parameters. ``device_rate``: flows are told of their NIC's own rate in force;
+    ``target_ratio``: the target is an operator's parameter, and so many times the trained one."""
+
+    interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOW_NAMES)
+    window: int = Field(ge=1, le=MAX_WINDOW)
+    base_rtt: DurationNs | None = Field(default=None, exclude_if=_is_none)
+    line_rate: RateBps | None = Field(default=None, exclude_if=_is_none)
+    rtt_max: DurationNs | None = Field(default=None, exclude_if=_is_none)
+    device_rate: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda told: not told)
+    target_ratio: TargetRatio | None = Field(default=None, exclude_if=_is_none)
+    params: dict[str, Annotated[int, Field(strict=True)]] = Field(
+        default_factory=dict, exclude_if=lambda params: not params
+    )
+    features: list[AnyFeature] = Field(min_length=1, max_length=256)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _implied(cls, data: Any) -> Any:
+        chosen = observed(data) if isinstance(data, dict) else []
+        return {"interface": flow_interface(chosen).name} | data if chosen else data
+
+    @model_validator(mode="after")
+    def _ranges(self) -> "Observation":
+        if self.interface not in INTERFACES:
+            raise ValueError(f"there is no interface {self.interface!r}; there are {', '.join(INTERFACES)}")
+        if self.interface in FLOW_NAMES:
+            self._check_path()
+        elif any(value is not None for value in (self.base_rtt, self.line_rate, self.rtt_max)):
+            raise ValueError(f"base_rtt, line_rate and rtt_max are of flows; {self.interface} has params")
+        self._check_params()
+        self._check_features()
+        if self.target_ratio is not None and not any(hasattr(feature, "target") for feature in self.features):
+            raise ValueError("target_ratio turns the target of congestion features, and there is none; leave it out")
+        return self
+
+    def _check_path(self) -> None:
+        if self.base_rtt is None or self.line_rate is None or self.rtt_max is None:
+            raise ValueError("base_rtt, line_rate and rtt_max are needed")
+        if not LEAST_BASE_RTT_NS <= self.base_rtt < self.rtt_max:
+            raise ValueError(f"base_rtt is {self.base_rtt} ns; it must lie between {LEAST_BASE_RTT_NS} ns and rtt_max")
+        if self.rtt_max >= 2**RTT_BITS:
+            raise ValueError(f"rtt_max is {self.rtt_max} ns; the firmware's RTT holds at most {2**RTT_BITS - 1} ns")
+        if not 10**8 <= self.line_rate <= 10**14:
+            raise ValueError(f"line_rate is {self.line_rate} b/s; it must lie between 100 Mb/s and 100 Tb/s")
+
+    def _check_params(self) -> None:
+        names = () if self.interface in FLOW_NAMES else self.agents.param_names
+        if tuple(sorted(self.params)) != tuple(sorted(names)):
+            raise ValueError(
+                f"params are {', '.join(self.params) or 'none'}; they must be {', '.join(names) or 'none'}"
+            )
+        for parameter in self.agents.params:
+            low, high = parameter.settable or parameter.range
+            if not low <= self.params.get(parameter.name, low) <= high:
+                raise ValueError(f"params: {parameter.name} is {self.params[parameter.name]}, not {low} to {high}")
+
+    def _check_features(self) -> None:
+        kind_of: dict[str, str] = {}
+        for feature in self.features:
+            if feature.name in kind_of or (feature.kind in FEATURE_KINDS and feature.kind in kind_of.values()):
+                other = kind_of.get(feature.name, feature.kind)
+                if other == feature.kind:
+                    named = feature.kind if feature.kind in FEATURE_KINDS else feature.name
+                    raise ValueError(f"the feature {named} stands twice")
+                raise ValueError(f"{other} and {feature.kind} would both be {feature.name} in the C; keep one of them")
+            kind_of[feature.name] = feature.kind
+            if isinstance(feature, RlCcCongestion | PccRlCongestion) and feature.fraction_bits < 4:
+                raise ValueError(f"the target of {feature.kind} is too large for a 24-bit integer feature")
+            feature.expression(self.place)
+            decides = ("action",) if self.agents.context else self.agents.mapped_names
+            if feature.decided is not None and feature.decided not in decides:
+                raise ValueError(f"{feature.kind}: agents of {self.interface} set {', '.join(decides)}")
+
+    @property
+    def labels(self) -> list[str]:
+        """What a person calls the features: their kind, or their name where a kind may stand more than once."""
+        return [feature.kind if feature.kind in FEATURE_KINDS else feature.name for feature in self.features]
+
+    @property
+    def agents(self) -> Interface:
+        """Of which interface they are."""
+        return INTERFACES[self.interface]
+
+    @property
+    def place(self) -> Place:
+        """What can be observed."""
+        if self.base_rtt is None or self.line_rate is None or self.rtt_max is None:
+            return Place(self.agents)
+        return Place(self.agents, Path(self.base_rtt, self.line_rate, self.rtt_max))
+
+    @property
+    def known(self) -> dict[str, float]:
+        """What a teacher is told of its agent's place, by name."""
+        if self.base_rtt is None:
+            return dict(self.params)
+        return {"base_rtt_ns": self.base_rtt} | ({} if self.target_ratio is None else {TARGET_RATIO: self.target_ratio})
+
+    @property
+    def size(self) -> int:
+        """Length of a feature row: window x features."""
+        return self.window * len(self.features)
+
+    def with_window(self, window: int) -> "Observation":
+        """The same features over another number of decisions."""
+        if not 1 <= window <= MAX_WINDOW:
+            raise InputError(f"a window of {window} decisions is outside 1..{MAX_WINDOW}")
+        return self.model_copy(update={"window": window})
+
+
+class Limits(_Strict):
+    """Bounds of the rate and the rate of a new flow, Q0.30 fractions of line rate."""
+
+    rate_min: LineFractionQ30
+    rate_max: LineFractionQ30
+    rate_initial: LineFractionQ30
+
+    @model_validator(mode="after")
+    def _order(self) -> "Limits":
+        if not self.rate_min <= self.rate_initial <= self.rate_max:
+            raise ValueError("rate_min <= rate_initial <= rate_max does not hold")
+        return self
+
+
+class Policy(_Strict):
+    """A teacher's policy.toml, checked. ``start``: how flows start, brake once and recover, where they do;
+    ``in_flight``: what they may have in flight, where their rate says so; ``probes``: when they ask for their RTT.
+    ``trigger``: what says when the policy is asked at all, where it is not asked every time."""
+
+    format: Format1
+    name: str = Field(pattern=POLICY_NAME)
+    architecture: Architecture
+    observation: Observation
+    action: AnyAction
+    limits: Limits | None = Field(default=None, exclude_if=_is_none)
+    start: Start | None = Field(default=None, exclude_if=_is_none)
+    in_flight: InFlight | None = Field(default=None, exclude_if=_is_none)
+    probes: Probes | None = Field(default=None, exclude_if=_is_none)
+    trigger: Trigger | None = Field(default=None, exclude_if=_is_none)
+    provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _interface(cls, data: Any) -> Any:
+        return triggered(implied(data))
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Policy":
+        check_fit(self)
+        if self.architecture.kind == "lstm" and self.observation.window != 1:
+            raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
+        if self.architecture.kind == "lstm" and self.trigger is not None:
+            raise ValueError("an LSTM that is not asked forgets what it did not see; a policy with a trigger is an mlp")
+        if self.architecture.output != "tanh" and not self.action.squashed:
+            raise ValueError(
+                f"architecture.output is of outputs in [-1, 1]; the action map {self.action.kind} has none"
+            )
+        return self
+
+    @property
+    def saved_size(self) -> int:
+        """Values that a trigger sees as they were when it fired last; 0 where there is none."""
+        return 0 if self.trigger is None else self.trigger.saved * len(self.observation.features)
+
+    def saved_initial(self) -> list[float]:
+        """What a trigger sees of them in an agent's first decision."""
+        return [f.initial for f in self.observation.features] * (0 if self.trigger is None else self.trigger.saved)
+
+    def untriggered(self) -> "Policy":
+        """The same, asked every time."""
+        content = self.model_dump(mode="json", exclude={"trigger"})
+        content["observation"]["interface"] = self.observation.interface.removesuffix(f"_{TRIGGERED.name}")
+        return Policy.model_validate(content)
+
+    @property
+    def output_activation(self) -> str:
+        """What follows the last layer."""
+        return self.architecture.output if self.action.squashed else "identity"
+
+    def params(self) -> dict[str, int]:
+        """The operator's parameters with the values the policy was trained for."""
+        return default_params(self.observation, self.limits, self.start, self.in_flight)
+
+
+class Parts(Protocol):
+    """What of a policy, a student and a quantised network has to fit together."""
+
+    observation: Observation
+    action: AnyAction
+    limits: Limits | None
+    start: Start | None
+    in_flight: InFlight | None
+    probes: Probes | None
+    trigger: Trigger | None
+
+
+def check_fit(of: Parts) -> None:
+    """ValueError where the action map is none for agents that observe so, or limits, options or probes of flows are
+    missing or nobody's."""
+    agents, interface = of.observation.agents, of.observation.interface
+    told = {name: getattr(of.observation, name) for name in OBSERVED}
+    check_options(interface, {"start": of.start, "in_flight": of.in_flight}, told)
+    of.action.check(agents)
+    check_trigger(of.trigger, interface, of.action, of.observation.window)
+    if (of.limits is None) != (not agents.context):
+        raise ValueError(
+            f"limits are needed: agents of {interface} have a rate in force"
+            if of.limits is None
+            else f"limits are of a rate in force, and agents of {interface} have none"
+        )
+    if of.probes is not None and interface not in FLOW_NAMES:
+        raise ValueError(f"probes are of flows, which ask for their RTT, and agents of {interface} are none")
+
+
+def default_params(
+    observation: Observation, limits: Limits | None, start: Start | None, in_flight: InFlight | None
+) -> dict[str, int]:
+    """The operator's parameters, in the device's integers, for what a policy assumes of its network."""
+    if observation.base_rtt is None or observation.line_rate is None or limits is None:
+        return dict(observation.params)
+    return {
+        "base_rtt_recip_q42": base_rtt_recip_q42(observation.base_rtt),
+        "rate_min_q30": limits.rate_min,
+        "rate_max_q30": min(limits.rate_max, LINE_RATE_Q30),
+        "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),
+        **({} if start is None else start.params()),
+        **({} if in_flight is None else in_flight.params(observation.base_rtt, observation.line_rate)),
+        **(
+            {} if observation.target_ratio is None else {CONGESTION_GAIN: congestion_gain_q28(observation.target_ratio)}
+        ),
+    }
+
+
+class PolicyFile(Policy):
+    """A policy.toml beside weights. What weights do not tell and what changes the result must be said: what follows the
+    hidden layers, and how the decisions of a row stand."""
+
+    input: InputLayout = Field(default_factory=InputLayout)
+
+    @model_validator(mode="after")
+    def _told(self) -> "PolicyFile":
+        if self.architecture.hidden and "activation" not in self.architecture.model_fields_set:
+            raise ValueError(
+                "architecture.activation is missing; say what follows the hidden layers, for example "
+                'activation = "relu", or "tanh", the default of many frameworks'
+            )
+        self.input.check(self.observation.labels, self.observation.window)
+        if self.trigger is not None and self.input not in (InputLayout(), InputLayout(order="newest_first")):
+            raise ValueError("input: of a policy with a trigger, whose network sees the row too, nothing is folded")
+        return self
+
+    @property
+    def policy(self) -> Policy:
+        """The policy over rlcc's own rows."""
+        return Policy.model_construct(
+            self.model_fields_set - {"input"}, **{name: getattr(self, name) for name in Policy.model_fields}
+        )
+
+
+def load_policy(path: FilePath) -> PolicyFile:
+    """Read and check a policy.toml. InputError names the key and what is wrong with it."""
+    return load_toml(PolicyFile, path)
+
+
+def read_policy(content: bytes, where: str) -> PolicyFile:
+    """The same of the file's bytes; ``where`` names it."""
+    return parse_toml(PolicyFile, content, where)

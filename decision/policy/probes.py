@@ -1,0 +1,25 @@
+"""When a flow asks for its RTT: `[probes]` in policy.toml, the policy's wish to whoever sends its probes.
+
+A new flow's first probes, up to its decision number `first`, wait for nothing. A later one leaves with the first burst
+by which the flow has sent `after` bytes of payload since its last decision's response, or `latest` after its last
+probe. One is under way at a time. Without the table the network decides: in netsim a probe follows each burst
+(netsim/network.py).
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from decision.artefact.quantity import DurationNs, SizeBytes
+
+
+class Probes(BaseModel):
+    """The table. ``after``: payload between two decisions of a flow that is fast enough; ``latest``: or so long, in ns,
+    where it is not; None: however long. ``first``: decisions of a new flow that wait for neither, in which it starts,
+    brakes and recovers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    after: SizeBytes = Field(gt=0, le=2**30)
+    latest: DurationNs | None = Field(default=None, gt=0, lt=2**32, exclude_if=lambda latest: latest is None)
+    first: Annotated[int, Field(strict=True, ge=1, le=65535)] = 1

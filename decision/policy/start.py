@@ -1,0 +1,194 @@
+"""How a flow starts, brakes once and recovers, before and beside what its policy decides: `[start]` in policy.toml.
+
+    STARTING     the rate grows by slow start's factor a decision        first rate: limits.rate_initial
+    ARMED        the policy decides, and the brake is still to come
+    RECOVERING   the rate has been cut to the brake's and grows again
+    SETTLED      the policy decides, for good
+
+    from             what is seen                            step                       to
+    STARTING, ARMED  a NACK, or RTT > brake                  at most the brake's rate   RECOVERING
+    STARTING         else RTT < slow start's end             rate * factor              STARTING, at rate_max ARMED
+    STARTING         else                                    none                       ARMED
+    RECOVERING       RTT < recovery's end                    rate * factor              RECOVERING, at rate_max SETTLED
+    RECOVERING       else the first since the brake          none                       RECOVERING
+    RECOVERING       else                                    none                       SETTLED
+    ARMED, SETTLED   else                                    the policy's               the same
+
+RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. What the first
+response after the brake has met is the flood that the flow braked for, still draining: it does not end the recovery.
+Bit 0 of the rate (2^-30 of line rate) tells that response: a phase leaves it 1 where it has just braked, else 0.
+
+While a flow starts or recovers its phase makes every step and no tree is walked, so its decisions are the short ones. A
+step of the phase is no action: the policy's history shows a multiplier of 1 for it, as for a new flow. Whatever a
+context holds is one of the four phases with a rate below line rate: a corrupted one is a flow in that phase.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+
+from decision.artefact.quantity import LineFractionQ30
+from decision.ir.expression import Nodes
+from decision.ir.forest import Forest
+from decision.ir.interface import PHASE_SHIFT
+from decision.ir.interfaces.flow_rate import (
+    DEVICE_RATE,
+    FLOW_START,
+    INFLATION_BITS,
+    INFLATIONS,
+    LINE_RATE_Q30,
+    Phase,
+    flow_interface,
+)
+from decision.ir.program import Op, Program, ProgramBuilder
+from decision.policy.device_rate import held_to_device
+from decision.policy.features import Place
+from decision.policy.features.flow import rtt_over_base
+from decision.policy.rate import widened, within_limits
+
+
+def _inflation(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} is not a number of base RTTs")
+    least, most = (end / 2**INFLATION_BITS for end in INFLATIONS)
+    if not least <= value <= most:
+        raise ValueError(f"{value} base RTTs is not within {least:g} and {most:g}")
+    return int(np.rint(value * 2**INFLATION_BITS))
+
+
+def _factor(value: object) -> int:
+    if value not in (2, 4) or isinstance(value, bool):
+        raise ValueError(f"a factor is 2 or 4, which firmware shifts by; {value!r} is neither")
+    return int(str(value))
+
+
+InflationQ10 = Annotated[int, BeforeValidator(_inflation), PlainSerializer(lambda v: v / 2**INFLATION_BITS)]
+Factor = Annotated[int, BeforeValidator(_factor)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class Growth(_Strict):
+    """The rate times ``factor`` a decision, while the RTT is below ``until`` base RTTs and the rate below rate_max."""
+
+    factor: Factor = 2
+    until: InflationQ10
+
+
+class Brake(_Strict):
+    """Once a flow, where the RTT is above so many base RTTs or a NACK has come: at most this rate."""
+
+    above: InflationQ10 = Field(default=8)
+    to: LineFractionQ30 = Field(default="0.001953125 line")  # type: ignore[assignment]  # 2^-9, validated
+
+
+class Start(_Strict):
+    """The table; what is left out is as RL-CC was swept best."""
+
+    slow_start: Growth = Growth(until=4)
+    brake: Brake = Brake()
+    recovery: Growth = Growth(until=1.5)  # type: ignore[arg-type]
+
+    def params(self) -> dict[str, int]:
+        """The operator's parameters with these values."""
+        return {
+            "slow_start_until_q10": self.slow_start.until,
+            "brake_above_q10": self.brake.above,
+            "brake_rate_q30": min(self.brake.to, LINE_RATE_Q30),
+            "recover_until_q10": self.recovery.until,
+        }
+
+
+@dataclass(frozen=True)
+class Step:
+    """Nodes. ``rate`` (Q0.30) is in force before the decision, ``held`` (also as Q0.32) what the context has of it: the
+    same but for a new flow. ``made``: 1 where the phase makes the step, as it does a new flow's; then the rate is
+    ``rate_made`` after it. ``phase_bits``: the phase after it, whoever makes it, where it stands in the context's word.
+    """
+
+    rate: int
+    held: int
+    held_q32: int
+    made: int
+    rate_made: int
+    phase_bits: int
+
+
+def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
+    """What the phase makes of an event."""
+    stored = b.state_in("rate_q30", "uint32", FLOW_START.context[0].meaning)
+    line_rate, none, settled = b.const(LINE_RATE_Q30), b.const(0), b.const(Phase.SETTLED)
+    is_new = b.add(Op.EQ, (stored, none), name="is_new_flow")
+    phase = b.add(Op.SHR, (stored,), PHASE_SHIFT, "phase", "of the flow's start")
+    held_q32 = widened(b, stored, "rate_held", "no phase")
+    held = b.add(Op.SHR, (held_q32,), 32 - PHASE_SHIFT, "rate_held_q30", "rate in force; 0 = new flow")
+    first_rate = b.add(Op.MIN, (b.param("rate_initial_q30"), line_rate), name="rate_first_q30")
+    asked = b.add(Op.SELECT, (is_new, first_rate, held), name="rate_now_q30", note="rate in force")
+    rate = held_to_device(b, asked)
+    if rate != asked:
+        held = held_to_device(b, held)
+        held_q32 = b.add(Op.SHL, (held,), 32 - PHASE_SHIFT)
+
+    inflation = rtt_over_base(place).integers(Nodes(b))
+    starts = b.add(Op.MAX, (is_new, b.add(Op.EQ, (phase, b.const(Phase.STARTING)))))
+    grows = b.add(Op.MAX, (is_new, b.add(Op.GT, (phase, b.const(Phase.ARMED)))))
+    not_settled = b.add(Op.GT, (stored, line_rate))
+    armed = b.add(Op.EQ, (phase, b.const(Phase.ARMED)))
+    lost = b.add(Op.GT, (b.event("nack_count"), none))
+    late = b.add(Op.GT, (inflation, b.param("brake_above_q10")))
+    alarm = b.add(Op.MAX, (lost, late))
+    brakes_now = b.add(Op.MIN, (not_settled, alarm))
+    made = b.add(Op.MAX, (grows, brakes_now), name="made", note="by the phase, not by the policy")
+
+    # From here on the phase makes the step.
+    brakes = b.add(Op.MIN, (b.add(Op.MAX, (starts, armed)), alarm), name="brakes")
+    until = b.add(Op.SELECT, (starts, b.param("slow_start_until_q10"), b.param("recover_until_q10")), name="until_q10")
+    below = b.add(Op.GT, (until, inflation))
+
+    def grown(growth: Growth) -> int:
+        return b.add(Op.SHL, (rate,), growth.factor.bit_length() - 1, "rate_grown_q30")
+
+    more = grown(start.slow_start)
+    if start.recovery.factor != start.slow_start.factor:
+        more = b.add(Op.SELECT, (starts, more, grown(start.recovery)))
+    cut = b.add(Op.MIN, (rate, b.param("brake_rate_q30")), name="rate_cut_q30")
+    wanted = b.add(Op.SELECT, (brakes, cut, b.add(Op.SELECT, (below, more, rate))), name="rate_wanted_q30")
+    even = b.add(Op.SHL, (b.add(Op.SHR, (within_limits(b, wanted),), 1),), 1)
+    rate_made = b.add(Op.ADD, (even, brakes), name="rate_made_q30", note="odd where it has just braked")
+
+    half = b.add(Op.SHR, (asked,), 1)
+    odd = b.add(Op.GT, (asked, b.add(Op.SHL, (half,), 1)))
+    first = b.add(Op.MIN, (b.add(Op.EQ, (starts, none)), odd), name="is_first", note="response since the brake")
+    goes_on = b.add(Op.SELECT, (below, b.add(Op.GT, (b.param("rate_max_q30"), more)), first))
+    kept = b.add(Op.SELECT, (starts, b.const(Phase.STARTING), b.const(Phase.RECOVERING)))
+    ended = b.add(Op.SELECT, (starts, b.const(Phase.ARMED), settled))
+    after = b.add(Op.SELECT, (goes_on, kept, ended))
+    phase_made = b.add(Op.SELECT, (brakes, b.const(Phase.RECOVERING), after), name="phase_made")
+    made_bits = b.add(Op.SHL, (phase_made,), PHASE_SHIFT)
+    phase_bits = b.add(Op.SELECT, (made, made_bits, b.add(Op.SHL, (phase,), PHASE_SHIFT)), name="phase_after")
+    return Step(rate, held, held_q32, made, rate_made, phase_bits)
+
+
+def finish_start(b: ProgramBuilder, nodes: Step, rate: int) -> int:
+    """The rate after the decision (Q0.30), which is ``rate`` where the policy makes the step; written with its phase.
+
+    2^30, line rate as an operator may have it, is kept as 2^30 - 1. Limits beyond run into the phase: a context is safe
+    whatever it holds.
+    """
+    after = b.add(Op.SELECT, (nodes.made, nodes.rate_made, rate), name="rate_after_q30")
+    kept = b.add(Op.WRAP_SUB, (after, b.add(Op.SHR, (after,), PHASE_SHIFT)), name="rate_kept_q30")
+    minus = b.add(Op.WRAP_SUB, (b.const(0), nodes.phase_bits))
+    b.state_out("rate_q30", b.add(Op.WRAP_SUB, (kept, minus), name="word", note="rate, and phase above it"))
+    return after
+
+
+def start_program(start: Start, place: Place) -> tuple[Program, Step]:
+    """The start alone: what evaluators of another body (a teacher's network in floats) ask of each event."""
+    told = ["device_rate"] if DEVICE_RATE in place.interface.event_names else []
+    b = ProgramBuilder(Forest((), (), (0,), 0), flow_interface(["start", *told]))
+    nodes = step(b, start, place)
+    return b.finish(finish_start(b, nodes, within_limits(b, nodes.held))), nodes

@@ -1,0 +1,115 @@
+"""Quantities: units are demanded, values are exact, and what is written reads back as the same integer."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from decision.artefact import quantity as q
+from decision.artefact.errors import InputError
+
+
+class Everything(BaseModel):
+    time_ps: q.DurationPs
+    time_ns: q.DurationNs
+    size: q.SizeBytes
+    rate: q.RateBps
+    clock: q.ClockHz
+    fraction: q.LineFractionQ30
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "value"),
+    [
+        (q.parse_duration_ns, "8192 ns", 8192),
+        (q.parse_duration_ns, "8.192us", 8192),
+        (q.parse_duration_ns, "4e-3 s", 4_000_000),
+        (q.parse_duration_ps, "0.1 ns", 100),
+        (q.parse_size_bytes, "5 MiB", 5 * 2**20),
+        (q.parse_size_bytes, "5 MB", 5_000_000),
+        (q.parse_size_bytes, "3 B", 3),
+        (q.parse_size_bytes, "3 KB", 3000),
+        (q.parse_size_bytes, "3 KiB", 3072),
+        (q.parse_size_bytes, "0.5 KiB", 512),
+        (q.parse_size_bytes, "3 GB", 3 * 10**9),
+        (q.parse_size_bytes, "3 GiB", 3 * 2**30),
+        (q.parse_rate_bps, "100 Gb/s", 10**11),
+        (q.parse_rate_bps, "0.1 Tb/s", 10**11),
+        (q.parse_clock_hz, "350 MHz", 350_000_000),
+        (q.parse_line_fraction_q30, "100 %", 2**30),
+        (q.parse_line_fraction_q30, "1 ppm", 1074),
+        (q.parse_line_fraction_q30, "0.5 line", 2**29),
+        (q.parse_line_fraction_q30, "1e-9 ppm", 1),
+    ],
+)
+def test_read(read, text, value):
+    assert read(text) == value
+
+
+@pytest.mark.parametrize(
+    ("read", "wrong", "says"),
+    [
+        (q.parse_duration_ns, 8192, '8192 has no unit; write it as text with one, for example "8192 ns"'),
+        (q.parse_duration_ns, "8192", "is not a number with a unit"),
+        (q.parse_duration_ns, "8192 B", "has the unit 'B', which is none of ps, ns, us, ms, s"),
+        (q.parse_duration_ns, "1 ps", "not a whole number of nanoseconds"),
+        (q.parse_duration_ns, "-1 ns", "is not a number with a unit"),
+        (q.parse_duration_ns, "1 2 ns", "is not a number with a unit|has the unit"),
+        (q.parse_duration_ns, True, "is not a number with a unit"),
+        (q.parse_duration_ns, None, "is not a number with a unit"),
+        (q.parse_duration_ns, "1" * 65 + " ns", "is not a number with a unit"),
+        (q.parse_rate_bps, "100 GB/s", "has the unit 'GB/s'"),
+        (q.parse_rate_bps, "100 gb/s", "has the unit 'gb/s'"),
+        (q.parse_size_bytes, "0.5 B", "not a whole number of bytes"),
+        (q.parse_line_fraction_q30, "101 %", "not within 0 and line rate"),
+        (q.parse_line_fraction_q30, "0 %", "not within 0 and line rate"),
+        (q.parse_line_fraction_q30, 0.5, "has no unit"),
+    ],
+)
+def test_refused(read, wrong, says):
+    with pytest.raises(InputError, match=says):
+        read(wrong)
+
+
+@given(st.integers(0, 10**15), st.sampled_from(sorted(q.TIME_PS)))
+def test_whole_numbers_of_any_unit_are_exact(number, unit):
+    assert q.parse_duration_ps(f"{number} {unit}") == number * q.TIME_PS[unit]
+
+
+@given(st.decimals(0, 10**6, allow_nan=False, places=6), st.sampled_from(sorted(q.TIME_PS)))
+def test_decimals_are_exact_and_not_binary_floats(number, unit):
+    assert q.parse(f"{number:f} {unit}", q.TIME_PS, "1 ns") == Fraction(number) * q.TIME_PS[unit]
+
+
+integers = st.integers(0, 2**62)
+
+
+@given(integers, integers, integers, integers, integers, st.integers(1, 2**30))
+def test_what_is_written_reads_back_as_the_same_integers(ps, ns, size, rate, clock, fraction):
+    text = {
+        "time_ps": f"{ps} ps",
+        "time_ns": f"{ns} ns",
+        "size": f"{size} B",
+        "rate": f"{rate} b/s",
+        "clock": f"{clock} Hz",
+        "fraction": f"{fraction / 2**30!r} line",
+    }
+    read = Everything.model_validate(text)
+    assert (read.time_ps, read.time_ns, read.size, read.rate, read.clock) == (ps, ns, size, rate, clock)
+    assert read.fraction == fraction
+    assert Everything.model_validate(read.model_dump()) == read
+    assert Everything.model_validate(read.model_dump(mode="json")) == read
+    assert Everything.model_validate_json(read.model_dump_json()) == read
+
+
+def test_a_model_refuses_a_number_without_unit():
+    with pytest.raises(ValidationError, match="has no unit"):
+        Everything.model_validate({"time_ps": 1})
+
+
+def test_a_number_beyond_all_sense_is_refused_in_few_words() -> None:
+    with pytest.raises(InputError, match="more than anything") as refused:
+        q.parse_duration_ps("1e999 us")
+    assert len(str(refused.value)) < 80

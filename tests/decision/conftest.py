@@ -1,6 +1,0 @@
-"""Makes drawing.py importable for the tests of this folder."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
