@@ -16,6 +16,8 @@ export UV_HTTP_TIMEOUT ?= 300
 
 CXX_PATTERNS := '*.c' '*.cc' '*.cpp' '*.h' '*.hpp'
 CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
+# Which modules there are: an editable installation knows those of its day, so other ones are installed anew.
+MODULES := $(STAMPS)/modules-$(shell find codegen decision distill emulator netsim rlcc teachers verify -name '*.py' 2>/dev/null | LC_ALL=C sort | cksum | cut -d ' ' -f 1)
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core teachers/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -140,7 +142,11 @@ $(STAMPS)/bench: requirements/bench.lock $(STAMPS)/test
 	@$(INSTALL) --require-hashes --no-deps -r $<
 	@touch $@
 
-$(STAMPS)/native: $(NATIVE_SOURCES) pyproject.toml $(STAMPS)/demo
+$(MODULES): $(STAMPS)/demo
+	@rm -f $(STAMPS)/modules-*
+	@touch $@
+
+$(STAMPS)/native: $(NATIVE_SOURCES) pyproject.toml $(STAMPS)/demo $(MODULES)
 	@echo 'setup: native simulator'
 	@$(NATIVE) --editable .
 	@touch $@

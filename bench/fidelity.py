@@ -30,7 +30,7 @@ from netsim.policies import PolicySpec, interpreted, native
 from netsim.samples import Sampling
 from netsim.simulation import DECISION_LATENCY_PS, WINDOW_PS
 from netsim.trials import Trial, run
-from rlcc.fidelity import ROLES
+from rlcc.gate.fidelity import ROLES
 from rlcc.origin import made_by
 from rlcc.recipe import load_recipe, teacher_path
 from teachers.load import load

@@ -5,7 +5,7 @@
 RL-CC's multilayer perceptron is distilled in short networks with combinations of KNOBS, and each student is set beside
 its teacher there as the gate does it. Where a student is beyond a limit, those that differ from it by one step of one
 knob say what that step changes. The counts are a page, docs/generated/knobs.md, and a file that the gate reads,
-rlcc/knobs.toml.
+rlcc/gate/knobs.toml.
 """
 
 import argparse
@@ -27,20 +27,20 @@ from distill.rollout import collect, teacher_policy
 from netsim.deployment import Deployment
 from netsim.policies import interpreted, native
 from netsim.tolerance import DEFAULT
-from rlcc import closed_loop
-from rlcc.closed_loop import Entry
-from rlcc.fidelity import LATER, STUDENT, TEACHER, compare
-from rlcc.neighbourhood import furthest
+from rlcc.gate import closed_loop
+from rlcc.gate.closed_loop import Entry
+from rlcc.gate.fidelity import LATER, STUDENT, TEACHER, compare
+from rlcc.gate.neighbourhood import furthest
+from rlcc.gate.teacher_match import compare as compare_actions
+from rlcc.gate.teacher_match import own_rollouts
 from rlcc.origin import made_by
 from rlcc.recipe import Match, Neighbourhood
-from rlcc.teacher_match import compare as compare_actions
-from rlcc.teacher_match import own_rollouts
 from teachers.load import load
 from teachers.teacher import Teacher
 
 ROOT = Path(__file__).parents[1]
 TEACHER_FOLDER = ROOT / "fixtures" / "teachers" / "rl-cc-mlp"
-PAGE, DATA = ROOT / "docs" / "generated" / "knobs.md", ROOT / "rlcc" / "knobs.toml"
+PAGE, DATA = ROOT / "docs" / "generated" / "knobs.md", ROOT / "rlcc" / "gate" / "knobs.toml"
 
 KNOBS: dict[str, tuple[float, ...]] = {
     "trees": (2, 5, 10),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from decision.artefact.documents import write_atomically
 from emulator.firmware import read_firmware
-from rlcc.behaviour import decided_twice
+from rlcc.gate.behaviour import decided_twice
 from rlcc.origin import made_by
 from verify.behaviour.decide import Behaviour
 from verify.trusted.properties import ALL

@@ -18,11 +18,11 @@ from decision.artefact.documents import load_json, validate, write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.student import load_student
 from rlcc import cli
-from rlcc.console import print_verdict
+from rlcc.commands.console import print_verdict
+from rlcc.gate.verdict import Verdict
 from rlcc.origin import made_by
 from rlcc.recipe import load_recipe
 from rlcc.shipped import recipes
-from rlcc.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "recipes.md"

@@ -29,8 +29,8 @@ from distill.driving import LATER_PS
 from distill.rollout import teacher_policy
 from netsim.kept import Kept
 from netsim.policies import PolicySpec, interpreted
-from rlcc import closed_loop
-from rlcc.closed_loop import Entry, PolicyMetrics
+from rlcc.gate import closed_loop
+from rlcc.gate.closed_loop import Entry, PolicyMetrics
 from rlcc.origin import made_by
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.search.page import POINTS

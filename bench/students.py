@@ -29,11 +29,11 @@ from decision.policy.student import load_student
 from distill.rollout import teacher_policy
 from netsim.metric_names import METRICS
 from rlcc import cli
+from rlcc.gate.teacher_match import driven_by, errors_in
+from rlcc.gate.verdict import Verdict
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
 from rlcc.search.written import moved, recipe_text
-from rlcc.teacher_match import driven_by, errors_in
-from rlcc.verdict import Verdict
 from teachers.load import load
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,14 +20,14 @@ from decision.artefact.extras import needed
 from decision.artefact.manifest import Opened
 from decision.artefact.manifest import opened as manifest_of
 from decision.policy.deciders import student_of
-from rlcc.certified import PLACE as CERTIFICATE
+from rlcc.gate.certified import PLACE as CERTIFICATE
 from rlcc.shipped import recipes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     import decision.policy.student
-    import rlcc.verdict
+    import rlcc.gate.verdict
     import teachers.teacher
     from verify.trusted.certificate import Certificate
 
@@ -124,10 +124,10 @@ class Firmware(Artefact):
 class Verdict(Artefact):
     """PASS or FAIL, and why."""
 
-    def load(self) -> rlcc.verdict.Verdict:
+    def load(self) -> rlcc.gate.verdict.Verdict:
         """Every check with its value and limit, and ``measured`` as numbers."""
+        from rlcc.gate.verdict import Verdict as Judged
         from rlcc.reports.folder import JSON
-        from rlcc.verdict import Verdict as Judged
 
         data = self.manifest.json(JSON)
         said = {key: value for key, value in data.items() if key != "verdict"} if isinstance(data, dict) else data

@@ -19,8 +19,8 @@ from decision.artefact.documents import dump_json, load_json, parse_json, read_b
 from decision.artefact.errors import InputError
 from decision.artefact.extras import needed
 from decision.artefact.manifest import NAME, Opened, of_kind, opened, sha256
+from rlcc.gate.verdict import Check
 from rlcc.predicate import predicate_of
-from rlcc.verdict import Check
 from verify.trusted.certificate import Certificate, certificate_of, read_certificate
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def attest(
     """The envelope's text; the same bytes for the same folder, certificate and key. ``teacher``: of the distance that
     the certificate claims. InputError where the certificate is another firmware's, or the key is no private Ed25519
     key; ``Refused`` where the certificate does not hold, so that nobody signs what is not so."""
-    from rlcc.held import hold
-    from rlcc.remembered import Remembered
+    from rlcc.gate.held import hold
+    from rlcc.gate.remembered import Remembered
     from teachers.load import load
     from verify.check.recheck import rebuilt
     from verify.check.refused import Refused as NotHeld

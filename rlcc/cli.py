@@ -20,7 +20,8 @@ from decision.artefact.errors import InputError
 from decision.artefact.extras import missing
 from decision.artefact.suggest import meant
 from decision.artefact.system_errors import told
-from rlcc import __version__, streams
+from rlcc import __version__
+from rlcc.commands import streams
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it

@@ -1,8 +1,8 @@
 """Where a student is outside its teacher's actions around a state, for distillation (distill.cover).
 
-First the states of the cells of its forest (rlcc.neighbourhood): many at once. Where none of them is too far, the proof
-over all states is asked, which misses none: its state, with what is around it. Of a teacher that nothing is proved
-beside the cells alone are looked into.
+First the states of the cells of its forest (rlcc.gate.neighbourhood): many at once. Where none of them is too far, the
+proof over all states is asked, which misses none: its state, with what is around it. Of a teacher that nothing is
+proved beside the cells alone are looked into.
 """
 
 from itertools import product
@@ -15,7 +15,7 @@ from decision.policy.features import PreviousAction
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 from distill.cover import Far
-from rlcc.neighbourhood import extreme, teacher_actions
+from rlcc.gate.neighbourhood import extreme, teacher_actions
 from rlcc.recipe import Neighbourhood
 from teachers.teacher import Teacher
 from verify.deviation.distance import distance

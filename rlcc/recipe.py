@@ -107,7 +107,7 @@ class Match(_Strict):
 
 class Neighbourhood(_Strict):
     """How far the student's action may lie outside its teacher's actions around a state, in every cell of its forest
-    (rlcc.neighbourhood)."""
+    (rlcc.gate.neighbourhood)."""
 
     limit: float = Field(default=0.25, ge=0, le=4)
     """Of the rate: an action is the multiplier - 1."""

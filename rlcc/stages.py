@@ -23,13 +23,13 @@ from emulator.report import EmulationReport
 from netsim.deployment import Deployment
 from netsim.kept import Kept
 from netsim.tolerance import DEFAULT, Tolerance
-from rlcc.console import Figures, Progress
+from rlcc.commands.console import Figures, Progress
 from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood, Recipe
 from rlcc.replaced import other_versions, standing
 
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
-    from rlcc.remembered import Remembered
+    from rlcc.gate.remembered import Remembered
     from verify.behaviour.decide import Behaviour
     from verify.prover.certify import Verification
     from verify.trusted.certificate import Certificate
@@ -260,7 +260,7 @@ def keep_certificate(
 ) -> Certificate:
     """Write the certificate of what was proved, with claims besides, once the checker has found it to hold. Refused,
     and nothing written, where it does not."""
-    from rlcc.held import hold
+    from rlcc.gate.held import hold
     from teachers.load import load
     from verify.trusted.certificate import certificate_text, extended, write_certificate
 
@@ -308,7 +308,7 @@ def certify(
 
 def behaviour(firmware: Firmware, asked: Iterable[Property], figures: Figures, progress: Progress) -> Behaviour:
     """Decide what the policy does, by two programs."""
-    from rlcc.behaviour import decided_twice
+    from rlcc.gate.behaviour import decided_twice
 
     decided = decided_twice(firmware, asked, progress)
     verdicts = [finding.verdict for finding in decided.findings]
@@ -321,7 +321,7 @@ def distance(
     firmware: Firmware, teacher_path: Path, around: Around, figures: Figures, progress: Progress
 ) -> TeacherClaim:
     """How far the student lies outside its teacher's actions around any state."""
-    from rlcc.emitted import checked_program
+    from rlcc.gate.emitted import checked_program
     from teachers.load import load
     from verify.deviation.distance import distance
 

@@ -244,7 +244,7 @@ FURTHER = (vouched,)
 
 def reference(files: Files) -> Answer:
     """What `rlcc gate --reference` reads of an earlier verdict."""
-    from rlcc.reference import read_reference
+    from rlcc.gate.reference import read_reference
 
     return read("reference", lambda: read_reference(files.verdict))
 

@@ -15,7 +15,7 @@ from bench.forge.places import value_at
 from bench.forge.subjects import Subject
 from bench.forge.texts import dumped
 from emulator.profile import load_profile
-from rlcc.checks import US_PS
+from rlcc.gate.checks import US_PS
 from rlcc.recipe import load_recipe
 
 Path = tuple[str, ...]

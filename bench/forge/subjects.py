@@ -25,7 +25,7 @@ from emulator.build import build
 from emulator.firmware import read_firmware
 from netsim.tolerance import DEFAULT
 from rlcc import stages
-from rlcc.console import Figures
+from rlcc.commands.console import Figures
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 from rlcc.shipped import recipes
 from verify.prover.certify import unprovable

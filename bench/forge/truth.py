@@ -32,7 +32,7 @@ from decision.policy.tree_decision import feature_names
 from emulator.build import built
 from emulator.firmware import PROGRAM
 from emulator.vectors import read_layouts
-from rlcc.neighbourhood import extreme, furthest
+from rlcc.gate.neighbourhood import extreme, furthest
 from rlcc.recipe import Neighbourhood
 from teachers.load import load
 from verify.behaviour.decide import decide

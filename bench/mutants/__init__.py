@@ -2,7 +2,7 @@
 
     python -m bench.mutants                            all of ``targets.TARGETS``
     python -m bench.mutants verify/check/walk.py       one file
-    python -m bench.mutants rlcc/gate.py:90-130        some lines of it
+    python -m bench.mutants rlcc/gate/gate.py:90-130        some lines of it
     python -m bench.mutants --sample 200 --seed 1      so many of all, drawn
 
 Each mutant is the source with one thing changed (``draw``). The tests are run once to see which lines each executes;

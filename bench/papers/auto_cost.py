@@ -15,7 +15,7 @@ from emulator.compile import find_gcc, toolchain
 from emulator.firmware import read_firmware
 from emulator.profile import load_profile
 from emulator.run import run_vectors
-from rlcc.certified import PLACE
+from rlcc.gate.certified import PLACE
 from rlcc.recipe import deployment_of, load_recipe
 from teachers.load import load
 from verify.ranges.bound import Bound, bounded

@@ -27,7 +27,7 @@ from decision.artefact.errors import InputError
 from netsim.kept import Kept
 from netsim.metric_names import METRICS
 from netsim.policies import native
-from rlcc.closed_loop import Entry, run
+from rlcc.gate.closed_loop import Entry, run
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
 from teachers.load import load

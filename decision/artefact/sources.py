@@ -1,7 +1,7 @@
 """What of a source decides: the same hash with other comments, docstrings and white space, another with other code.
 
-What a computation depends on is kept under such hashes (netsim.build, rlcc.remembered): a reworded sentence must not
-throw hours away, and a change of code must.
+What a computation depends on is kept under such hashes (netsim.build, rlcc.gate.remembered): a reworded sentence must
+not throw hours away, and a change of code must.
 """
 
 import ast

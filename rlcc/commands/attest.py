@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from decision.artefact.documents import write_atomically
-from rlcc.certified import PLACE
-from rlcc.console import stage
-from rlcc.options import FOLDER, not_within
+from rlcc.commands.console import stage
+from rlcc.commands.options import FOLDER, not_within
+from rlcc.gate.certified import PLACE
 
 
 @click.command()

@@ -16,9 +16,9 @@ from netsim.baselines import by_name as baseline
 from netsim.deployment import Deployment
 from netsim.network import Network
 from netsim.network_file import load as load_network
-from rlcc import teacher_sheet
-from rlcc.console import console, stage
-from rlcc.options import FOLDER, quantity
+from rlcc.commands import teacher_sheet
+from rlcc.commands.console import console, stage
+from rlcc.commands.options import FOLDER, quantity
 
 if TYPE_CHECKING:
     from teachers.teacher import Teacher
@@ -116,7 +116,7 @@ def _deployed(teacher: "Teacher", network: Network, senders: str, period_ps: int
 
 def _draw(loaded: "Teacher", scenario: str, deployment: Deployment, picture: Path) -> None:
     from distill.rollout import collect, teacher_policy
-    from rlcc.action_picture import picture as drawn
+    from rlcc.reports.action_picture import picture as drawn
 
     options = validate(RolloutOptions, {"scenarios": [scenario], "duration": CHECKED_DURATION}, "rlcc check")
     with stage("picture") as (figures, progress):

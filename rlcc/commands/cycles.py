@@ -12,9 +12,9 @@ from rich.table import Table
 from decision.artefact.documents import dump_json, validate, write_atomically
 from emulator.build import build
 from emulator.firmware import read_firmware
-from rlcc.console import console, stage
-from rlcc.emitted import emitted, foreign_option
-from rlcc.options import FOLDER, not_within
+from rlcc.commands.console import console, stage
+from rlcc.commands.options import FOLDER, not_within
+from rlcc.gate.emitted import emitted, foreign_option
 from rlcc.recipe import EmulateOptions
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from rlcc.commands.options import FOLDER
 from rlcc.commands.run import RUNS
 from rlcc.commands.run import command as run
-from rlcc.options import FOLDER
 from rlcc.shipped import recipes
 
 

@@ -9,9 +9,9 @@ from decision.artefact.manifest import opened
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import KIND as ROLLOUTS
 from rlcc import stages
-from rlcc.console import stage
-from rlcc.options import FOLDER, out_option
-from rlcc.where import where_options
+from rlcc.commands.console import stage
+from rlcc.commands.options import FOLDER, out_option
+from rlcc.commands.where import where_options
 
 DEFAULT = DistillOptions()
 

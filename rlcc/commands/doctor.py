@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rlcc import __version__
-from rlcc.console import console
+from rlcc.commands.console import console
 from rlcc.doctor import Finding, examine
 
 

@@ -7,9 +7,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from decision.policy.visits import Visits, joined
-from rlcc.console import console
+from rlcc.commands.console import console
+from rlcc.commands.options import FOLDER, share
 from rlcc.drift import MOST, drift, interval
-from rlcc.options import FOLDER, share
 
 
 @click.command()

@@ -14,8 +14,8 @@ from codegen.targets import TARGETS
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from rlcc import stages
-from rlcc.console import Figures, Progress, repeated, stage
-from rlcc.options import FOLDER, out_option
+from rlcc.commands.console import Figures, Progress, repeated, stage
+from rlcc.commands.options import FOLDER, out_option
 from rlcc.recipe import EmitOptions, deployment_of, load_recipe
 
 OF_NETWORKS = ("rollouts", "recipe", "activation_bits", "hidden_bits", "context_bytes")

@@ -10,9 +10,9 @@ from emulator.build import build
 from emulator.firmware import read_firmware
 from emulator.report import EmulationReport
 from rlcc import stages
-from rlcc.console import console, stage
-from rlcc.emitted import emitted, foreign_option
-from rlcc.options import FOLDER, not_within
+from rlcc.commands.console import console, stage
+from rlcc.commands.options import FOLDER, not_within
+from rlcc.gate.emitted import emitted, foreign_option
 from rlcc.recipe import EmulateOptions
 
 DEFAULT = EmulateOptions()

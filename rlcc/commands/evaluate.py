@@ -15,15 +15,15 @@ from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS
-from rlcc.console import console, stage
-from rlcc.emitted import emitted, foreign_option
+from rlcc.commands.console import console, stage
+from rlcc.commands.options import FOLDER, quantity, seed_option
+from rlcc.commands.where import where_options
 from rlcc.evaluation import contenders, grid, standing_page, summary
 from rlcc.evaluation import suite as suites
 from rlcc.evaluation.doubts import doubts
 from rlcc.evaluation.grid import Cell, Grid, Times
-from rlcc.options import FOLDER, quantity, seed_option
+from rlcc.gate.emitted import emitted, foreign_option
 from rlcc.recipe import EmulateOptions
-from rlcc.where import where_options
 
 STACKS = ("netsim", "linux")
 TIME = quantity(parse_duration_ps)

@@ -14,18 +14,18 @@ from decision.artefact.errors import InputError
 from decision.artefact.quantity import parse_duration_ps
 from emulator.cache import private_cache
 from netsim.deployment import Deployment
-from rlcc.console import print_verdict, stage
-from rlcc.judgement import Judgement
-from rlcc.options import FOLDER, not_within, quantity, share
+from rlcc.commands.console import print_verdict, stage
+from rlcc.commands.options import FOLDER, not_within, quantity, share
+from rlcc.commands.time_limit import time_limit
+from rlcc.commands.where import where_options
+from rlcc.gate.judgement import Judgement
+from rlcc.gate.reference import read_reference
+from rlcc.gate.remembered import Remembered
+from rlcc.gate.verdict import Verdict
 from rlcc.recipe import EmulateOptions, GateOptions, deployment_of, load_recipe, teacher_path
-from rlcc.reference import read_reference
-from rlcc.remembered import Remembered
 from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
 from rlcc.reports.html.page import page
-from rlcc.time_limit import time_limit
-from rlcc.verdict import Verdict
-from rlcc.where import where_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WHERE = "options of rlcc gate"
@@ -140,7 +140,7 @@ def _keep_reference(reference: Path | None, folder: Path) -> None:
 
 
 def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
-    from rlcc import gate
+    from rlcc.gate import gate
 
     engine, options, teacher = EmulateOptions(), None, asked["teacher"]
     deployment = Deployment()

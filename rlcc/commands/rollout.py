@@ -8,9 +8,9 @@ from decision.artefact.documents import validate
 from decision.artefact.quantity import parse_duration_ps
 from distill.options import RolloutOptions
 from rlcc import stages
-from rlcc.console import stage
-from rlcc.options import FOLDER, out_option, quantity, scenario_option, seed_option
-from rlcc.where import where_options
+from rlcc.commands.console import stage
+from rlcc.commands.options import FOLDER, out_option, quantity, scenario_option, seed_option
+from rlcc.commands.where import where_options
 
 TIME = quantity(parse_duration_ps)
 

@@ -13,14 +13,14 @@ from decision.policy.deciders import student_of
 from emulator.build import build as build_firmware
 from emulator.firmware import read_firmware
 from rlcc import stages
-from rlcc.console import print_verdict, stage
-from rlcc.emulated import KIND as EMULATION
-from rlcc.emulated import keep
-from rlcc.options import FOLDER
+from rlcc.commands.console import print_verdict, stage
+from rlcc.commands.options import FOLDER
+from rlcc.commands.where import where_options
+from rlcc.gate.emulated import KIND as EMULATION
+from rlcc.gate.emulated import keep
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 from rlcc.reports.html.page import page
-from rlcc.where import where_options
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
 RUNS = Path("runs")
@@ -62,9 +62,9 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
 
     Prints a line a stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
-    from rlcc import gate as gate_stage
-    from rlcc.certified import PLACE as CERTIFICATE
-    from rlcc.certified import discard as discard_certificate
+    from rlcc.gate import gate as gate_stage
+    from rlcc.gate.certified import PLACE as CERTIFICATE
+    from rlcc.gate.certified import discard as discard_certificate
 
     recipe = load_recipe(recipe_file)
     folder = out or RUNS / recipe.name

@@ -11,10 +11,10 @@ from rich.table import Table
 
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
-from rlcc.console import console
-from rlcc.options import FOLDER
+from rlcc.commands.console import console
+from rlcc.commands.options import FOLDER
+from rlcc.commands.where import where_options
 from rlcc.search.options import MOST_POINTS
-from rlcc.where import where_options
 
 if TYPE_CHECKING:
     from rlcc.search.study import Told

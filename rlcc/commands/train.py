@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from decision.artefact.documents import load_toml, read_text
-from rlcc.console import Figures, Progress, stage
-from rlcc.options import FOLDER, out_option
-from rlcc.where import where_options
+from rlcc.commands.console import Figures, Progress, stage
+from rlcc.commands.options import FOLDER, out_option
+from rlcc.commands.where import where_options
 
 if TYPE_CHECKING:
     from teachers.methods import Method

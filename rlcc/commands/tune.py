@@ -10,8 +10,8 @@ from codegen.tuning import Word, chosen, packed, size_of, told, unpacked, words_
 from decision.artefact.documents import read_bytes, write_atomically
 from decision.artefact.errors import InputError
 from emulator.linux import bpftool
-from rlcc.console import console
-from rlcc.options import FOLDER, not_within
+from rlcc.commands.console import console
+from rlcc.commands.options import FOLDER, not_within
 
 FORMS = ("bytes", "hex", "words", "c", "bpftool")
 

@@ -15,9 +15,9 @@ from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
 from decision.policy.neighbourhood import Around
-from rlcc.console import console, stage
-from rlcc.emitted import emitted, foreign_option
-from rlcc.options import FOLDER, not_within, share
+from rlcc.commands.console import console, stage
+from rlcc.commands.options import FOLDER, not_within, share
+from rlcc.gate.emitted import emitted, foreign_option
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def command(
     if teacher is None and recipe_file is None and said & {"around", "around_action", "max_outside", "picture"}:
         raise InputError("--around, --around-action, --max-outside and --picture are of a distance from --teacher")
     if picture is not None:
-        from rlcc.distance_picture import check_name
+        from rlcc.reports.distance_picture import check_name
 
         not_within(firmware, picture)
         check_name(picture)
@@ -281,7 +281,7 @@ def _prove(
 def _kept(verification: Verification, out: Path, teacher: Path | None, claims: dict[str, Any]) -> bool:
     """Whether the certificate was written: not where its own checker refuses it."""
     from rlcc import stages
-    from rlcc.remembered import Remembered
+    from rlcc.gate.remembered import Remembered
     from verify.check.refused import Refused
 
     with stage("check") as (figures, progress):
@@ -313,7 +313,7 @@ def _distance(firmware: Firmware, beside: _Beside) -> TeacherClaim | None:
 
 def _draw(firmware: Opened, teacher: Path, claim: TeacherClaim, picture: Path) -> None:
     from decision.policy.deciders import student_of
-    from rlcc.distance_picture import draw
+    from rlcc.reports.distance_picture import draw
     from teachers.load import load
 
     draw(student_of(firmware), load(teacher), claim, picture)
@@ -391,7 +391,7 @@ def _check(
     """Check a certificate again, and say what it is of."""
     from emulator.core import buildable
     from emulator.profile import load_profile
-    from rlcc.certified import of_another
+    from rlcc.gate.certified import of_another
     from teachers.load import load
     from verify.check.beside import TeacherNetwork
     from verify.check.boundary import Limits, checked

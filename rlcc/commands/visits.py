@@ -13,10 +13,10 @@ from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.visits import Visits, joined
 from distill.options import RolloutOptions
 from netsim.deployment import Deployment
-from rlcc.console import stage
-from rlcc.options import FOLDER, not_within, quantity
+from rlcc.commands.console import stage
+from rlcc.commands.options import FOLDER, not_within, quantity
+from rlcc.commands.where import where_options
 from rlcc.policies import kind_of
-from rlcc.where import where_options
 
 TIME = quantity(parse_duration_ps)
 

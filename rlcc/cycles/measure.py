@@ -13,9 +13,9 @@ from emulator.build import Build, source_lines
 from emulator.firmware import ENTRY, Firmware
 from emulator.lines import Frame, SourceLines
 from emulator.rtl_run import run_on_core
-from rlcc.certified import PLACE
-from rlcc.console import Progress
+from rlcc.commands.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of
+from rlcc.gate.certified import PLACE
 from verify.trusted.certificate import Certificate, read_certificate, witness_bytes
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME, writing
+from rlcc.gate.verdict import Verdict
 from rlcc.reports.junit import junit
 from rlcc.reports.markdown import markdown
-from rlcc.verdict import Verdict
 
 KIND = "verdict"
 JSON, JUNIT, MARKDOWN, PAGE = "verdict.json", "junit.xml", "summary.md", "report.html"

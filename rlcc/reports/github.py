@@ -8,9 +8,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from rlcc.gate.verdict import Verdict
 from rlcc.reports.markdown import markdown
 from rlcc.reports.sarif import where
-from rlcc.verdict import Verdict
 
 
 def running_there(environment: Mapping[str, str] = os.environ) -> bool:

@@ -2,8 +2,8 @@
 
 from xml.etree import ElementTree
 
+from rlcc.gate.verdict import Verdict
 from rlcc.reports.markdown import printable
-from rlcc.verdict import Verdict
 
 
 def junit(verdict: Verdict) -> str:

@@ -1,6 +1,6 @@
 """Markdown: the table of checks and the costliest lines, for a job summary."""
 
-from rlcc.verdict import Verdict
+from rlcc.gate.verdict import Verdict
 
 
 def markdown(verdict: Verdict) -> str:

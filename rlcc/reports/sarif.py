@@ -11,8 +11,8 @@ from urllib.parse import quote
 import rlcc
 from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
-from rlcc.options import not_within
-from rlcc.verdict import Check, Verdict, WorstPath
+from rlcc.commands.options import not_within
+from rlcc.gate.verdict import Check, Verdict, WorstPath
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 NAME = "rlcc gate"

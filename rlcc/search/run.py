@@ -15,7 +15,7 @@ from distill import rollout
 from netsim.build import simulator_hash
 from netsim.deployment import Deployment
 from rlcc import stages
-from rlcc.console import stage
+from rlcc.commands.console import stage
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.search import page
 from rlcc.search.front import layers

@@ -20,9 +20,10 @@ from emulator.run import run_vectors
 from netsim.deployment import Deployment
 from netsim.kept import Kept
 from netsim.policies import interpreted
-from rlcc import closed_loop, stages
-from rlcc.closed_loop import Entry
-from rlcc.fidelity import LATER, STUDENT, TEACHER, compare
+from rlcc import stages
+from rlcc.gate import closed_loop
+from rlcc.gate.closed_loop import Entry
+from rlcc.gate.fidelity import LATER, STUDENT, TEACHER, compare
 from rlcc.recipe import Recipe
 from teachers.load import load
 from verify.prover.certify import unprovable

@@ -11,7 +11,7 @@ from decision.artefact import manifest
 from decision.ir.forest import Forest, oblivious
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from rlcc.verdict import Check, Verdict
+from rlcc.gate.verdict import Check, Verdict
 from teachers.load import load
 
 ROOT = Path(__file__).resolve().parents[2]

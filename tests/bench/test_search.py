@@ -4,7 +4,7 @@ import pytest
 
 from bench import search
 from netsim.tolerance import DEFAULT
-from rlcc.closed_loop import PolicyMetrics
+from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.recipe import Recipe
 
 RECIPE = Recipe.model_validate(

@@ -7,7 +7,7 @@ import pytest
 
 from bench import students
 from bench.students import Made
-from rlcc.verdict import Check, Verdict
+from rlcc.gate.verdict import Check, Verdict
 
 
 def made(difference: float, slowest: int, agrees: float, passed: bool = True) -> Made:

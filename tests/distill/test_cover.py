@@ -10,7 +10,7 @@ from distill import distil
 from distill.cover import ROUNDS, WEIGHT, Far, covered
 from distill.dataset import Dataset
 from distill.options import DistillOptions
-from rlcc.neighbourhood import furthest
+from rlcc.gate.neighbourhood import furthest
 from rlcc.outside import outside
 from rlcc.recipe import Neighbourhood
 from verify.deviation.distance import distance

@@ -26,7 +26,7 @@ from emulator.build import built as build_folder
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import ENTRY
 from rlcc.attestation import attest
-from rlcc.verdict import Check, Verdict
+from rlcc.gate.verdict import Check, Verdict
 from teachers.save import save
 from teachers.teacher import make_teacher
 from verify.prover.certify import certify

@@ -28,9 +28,9 @@ from emulator.objects import check_code, read_image, undefined_and_static
 from emulator.sources import checked
 from emulator.vectors import Layout, read_layouts, read_vectors
 from rlcc import attestation
+from rlcc.gate.reference import read_reference
+from rlcc.gate.teacher_match import compare, given_rollouts
 from rlcc.recipe import load_recipe
-from rlcc.reference import read_reference
-from rlcc.teacher_match import compare, given_rollouts
 from teachers.load import load
 from verify.trusted.certificate import content_hash, read_certificate
 

@@ -21,7 +21,7 @@ from netsim.network import MS, US
 from netsim.policies import fixed, interpreted, native
 from netsim.simulation import Simulation
 from netsim.trials import run
-from rlcc.teacher_match import actions
+from rlcc.gate.teacher_match import actions
 from teachers.inference import decide, triggers
 from teachers.teacher import Teacher, make_teacher
 

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened, sha256
 from rlcc import attestation, cli, predicate
-from rlcc.certified import PLACE
-from rlcc.verdict import Check
+from rlcc.gate.certified import PLACE
+from rlcc.gate.verdict import Check
 from verify.trusted.certificate import content_hash
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ import pytest
 
 from bench.way import Places, entered, functions, watched
 from rlcc import cli
-from rlcc.certified import PLACE as CERTIFICATE
+from rlcc.gate.certified import PLACE as CERTIFICATE
 
 WAY = 192
 """Functions of rlcc/ between `rlcc run --from emulate` and the verdict with its report, at most: 178, of which some 50

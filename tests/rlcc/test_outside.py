@@ -8,7 +8,7 @@ import pytest
 
 from decision.policy.student import NAME, Student, load_student
 from rlcc import outside as place
-from rlcc.neighbourhood import furthest
+from rlcc.gate.neighbourhood import furthest
 from rlcc.outside import FROM, outside
 from rlcc.recipe import Neighbourhood
 from teachers.inference import decide_states

@@ -26,8 +26,8 @@ from distill.options import DistillOptions
 from emulator import emulate, run_on_host
 from rlcc import cli
 from rlcc.commands.run import STAGES
+from rlcc.gate.verdict import Verdict
 from rlcc.reports import folder as reports
-from rlcc.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("rollouts", "student", "firmware", "verdict")

@@ -19,8 +19,9 @@ from decision.ir.forest import oblivious
 from decision.policy.deciders import load_decider
 from decision.policy.student import NAME, load_student
 from emulator.firmware import read_firmware
-from rlcc import cli, gate
-from rlcc.emitted import emitted
+from rlcc import cli
+from rlcc.gate import gate
+from rlcc.gate.emitted import emitted
 from teachers.load import load
 from verify.check.boundary import checked
 from verify.trusted.certificate import read_certificate
@@ -50,13 +51,13 @@ def vanishing(folders: list[Path]) -> Callable[[Path, str], Opened]:
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [
-        ("rlcc.gate", ("gate", "firmware", "--recipe", "good.toml", "--run-on-host", "--out", "verdict")),
-        ("rlcc.emitted", ("emulate", "firmware")),
-        ("rlcc.emitted", ("cycles", "firmware")),
-        ("rlcc.emitted", ("verify", "firmware", "--teacher", "teacher", "--properties", "all", "--out", "c.json")),
-        ("rlcc.emitted", ("verify", "firmware", "--check", "certificate/certificate.json")),
-        ("rlcc.emitted", ("verify", "firmware", "--bound")),
-        ("rlcc.emitted", ("evaluate", "firmware", "--scenario", "many-to-one:2", "--duration", "2 ms")),
+        ("rlcc.gate.gate", ("gate", "firmware", "--recipe", "good.toml", "--run-on-host", "--out", "verdict")),
+        ("rlcc.gate.emitted", ("emulate", "firmware")),
+        ("rlcc.gate.emitted", ("cycles", "firmware")),
+        ("rlcc.gate.emitted", ("verify", "firmware", "--teacher", "teacher", "--properties", "all", "--out", "c.json")),
+        ("rlcc.gate.emitted", ("verify", "firmware", "--check", "certificate/certificate.json")),
+        ("rlcc.gate.emitted", ("verify", "firmware", "--bound")),
+        ("rlcc.gate.emitted", ("evaluate", "firmware", "--scenario", "many-to-one:2", "--duration", "2 ms")),
     ],
     ids=["gate", "emulate", "cycles", "prove", "check", "bound", "evaluate"],
 )

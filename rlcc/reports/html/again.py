@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from decision.artefact.manifest import Manifest
 from rlcc import __version__
+from rlcc.gate.verdict import Verdict
 from rlcc.recipe import EmulateOptions, GateOptions
-from rlcc.verdict import Verdict
 
 US_PS = 1_000_000
 

@@ -7,7 +7,7 @@ from math import log2, sqrt
 import numpy as np
 
 from decision.policy.policy import Policy
-from rlcc.closed_loop import PolicyMetrics
+from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.reports.html.frame import Frame
 from rlcc.reports.html.network import Rest, rests
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from decision.artefact.errors import InputError
 from decision.policy.student import Student
-from rlcc.checks import same_eyes
-from rlcc.judgement import Judgement, Sights
+from rlcc.gate.checks import same_eyes
+from rlcc.gate.judgement import Judgement, Sights
+from rlcc.gate.verdict import Check, Verdict
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.again import US_PS, Again, again
 from rlcc.reports.html.code import Line, Part, lines, parts
@@ -15,7 +16,6 @@ from rlcc.reports.html.fixed_point import Plot, plot
 from rlcc.reports.html.network import series
 from rlcc.reports.html.search import Front
 from rlcc.reports.html.surface import Surface, surface
-from rlcc.verdict import Check, Verdict
 from verify.trusted.certificate import Certificate
 from verify.trusted.deviation import TeacherClaim
 

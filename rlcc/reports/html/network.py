@@ -11,8 +11,8 @@ import numpy as np
 from decision.policy.features import PccRlCongestion, RlCcCongestion
 from decision.policy.policy import Policy
 from netsim.samples import Samples
-from rlcc.closed_loop import PolicyMetrics
-from rlcc.fidelity import STUDENT, TEACHER
+from rlcc.gate.closed_loop import PolicyMetrics
+from rlcc.gate.fidelity import STUDENT, TEACHER
 
 MANY_TO_ONE = re.compile(r"many-to-one:(\d+)")
 SHOWN = 8

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rlcc.judgement import Judgement
+from rlcc.gate.judgement import Judgement
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.gather import gather
 from rlcc.reports.html.render import render

@@ -22,8 +22,8 @@ from decision.policy.features import PccRlCongestion, PreviousAction, RlCcConges
 from decision.policy.policy import Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import seen_names
-from rlcc.judgement import States
-from rlcc.strongest import swept
+from rlcc.gate.judgement import States
+from rlcc.reports.strongest import swept
 from teachers.inference import decide_states
 from teachers.teacher import Teacher
 

@@ -14,8 +14,8 @@ from catboost import CatBoostRegressor
 from codegen.frontends import comparison, formats, xgboost_json
 from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
+from rlcc.commands.console import repeated
 from rlcc.commands.emit import command
-from rlcc.console import repeated
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ from decision.artefact import manifest
 from decision.ir.forest import oblivious
 from decision.policy.student import NAME as STUDENT
 from decision.policy.student import load_student
-from rlcc import cli, gate
-from rlcc.reference import read_reference
+from rlcc import cli
+from rlcc.gate import gate
+from rlcc.gate.reference import read_reference
 from rlcc.reports import folder as reports
 from verify.code.failures import Failure
 
@@ -95,7 +96,7 @@ def test_the_c_runs_on_this_machine_only_where_it_is_asked_for(
 def test_the_caches_word_is_taken_for_the_very_same_only(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rlcc.remembered.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("rlcc.gate.remembered.cache_folder", lambda: tmp_path / "cache")
     alone: list[str] = []
     monkeypatch.setattr("rlcc.commands.gate.private_cache", lambda: alone.append("private") or nullcontext())
     asked: list[str] = []
@@ -114,7 +115,7 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
     assert alone == ["private"]
     for name, other in {"checker_hash": lambda: "other", "tools": lambda: {"python": "4"}}.items():
         with monkeypatch.context() as patch:
-            patch.setattr(f"rlcc.remembered.{name}", other)
+            patch.setattr(f"rlcc.gate.remembered.{name}", other)
             assert gated() == (1, False)
     (tmp_path / "x").mkdir()
     spaced = tmp_path / "x/certificate.json"
@@ -316,7 +317,7 @@ def test_on_github_failures_are_annotated_and_summarised(
 def test_a_folder_made_to_take_forever_ends(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("rlcc.gate.differences", lambda *_: time.sleep(60))
+    monkeypatch.setattr("rlcc.gate.gate.differences", lambda *_: time.sleep(60))
     assert run(good, "--time-limit", 1, out=tmp_path / "v") == 2
     assert "the gate is not done after 1 s" in capsys.readouterr().err
     assert not (tmp_path / "v").exists()

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
+from rlcc.gate.verdict import Check, CostlyLine, Verdict, WorstPath
 from rlcc.reports import github, sarif
 from rlcc.reports.junit import junit
 from rlcc.reports.markdown import markdown
-from rlcc.verdict import Check, CostlyLine, Verdict, WorstPath
 
 PATH = WorstPath(
     input="the slowest vector, 3",

@@ -313,7 +313,7 @@ def test_a_policy_that_sees_and_remembers_nothing_is_decided(tmp_path: Path) -> 
 
 
 def test_a_defect_of_the_checker_leaves_a_property_undecided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rlcc.behaviour import decided_twice
+    from rlcc.gate.behaviour import decided_twice
 
     def broken(*_: Any) -> None:
         raise ValueError("a defect")

@@ -24,8 +24,8 @@ from emulator import core
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
-from rlcc.certified import certified
 from rlcc.commands.verify import command
+from rlcc.gate.certified import certified
 from rlcc.recipe import EmulateOptions
 from verify.check import boundary
 from verify.check.boundary import Limits, checked, judged

@@ -13,10 +13,10 @@ from decision.policy.student import Header, Student
 from decision.policy.tree_decision import feature_names, seen_names
 from decision.policy.weights import shapes
 from netsim.samples import Samples
-from rlcc.closed_loop import PolicyMetrics
-from rlcc.fidelity import STUDENT, TEACHER
-from rlcc.judgement import Judgement, Sights, States
-from rlcc.verdict import Check, Verdict
+from rlcc.gate.closed_loop import PolicyMetrics
+from rlcc.gate.fidelity import STUDENT, TEACHER
+from rlcc.gate.judgement import Judgement, Sights, States
+from rlcc.gate.verdict import Check, Verdict
 from teachers.teacher import Teacher, make_teacher
 
 FLOW: dict[str, Any] = {

@@ -8,14 +8,14 @@ import pytest
 from made_judgements import MANIFEST, choice, judgement, level, scale, verdict
 
 from rlcc.cycles.measure import LineCost, PathCosts
-from rlcc.judgement import Judgement, Sights
+from rlcc.gate.judgement import Judgement, Sights
+from rlcc.gate.verdict import Check
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.code import lines, parts
 from rlcc.reports.html.fixed_point import plot
 from rlcc.reports.html.gather import Report, gather
 from rlcc.reports.html.network import series
 from rlcc.reports.html.render import render
-from rlcc.verdict import Check
 from verify.trusted.certificate import Certificate, sealed
 
 MEGABYTE = 1_000_000

@@ -8,12 +8,12 @@ import pytest
 from made_judgements import judgement, scale
 
 from decision.artefact.errors import InputError
+from rlcc.gate.verdict import Check
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.gather import gather
 from rlcc.reports.html.render import render
 from rlcc.reports.html.search import FRAME, beside, front
 from rlcc.search.page import PAGE, POINTS
-from rlcc.verdict import Check
 
 ROWS = [
     {"point": 0, "cycles": 93, "proved": True, "error": 0.5, "noise": 0.02, "on_front": True},

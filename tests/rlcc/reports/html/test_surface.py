@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.policy.cells import act
 from decision.policy.student import Student
-from rlcc.judgement import States
+from rlcc.gate.judgement import States
 from rlcc.reports.html.surface import student_integers, surface
 from teachers.inference import decide_states
 from teachers.teacher import Teacher

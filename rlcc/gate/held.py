@@ -1,0 +1,46 @@
+"""Whether a certificate holds: checked again, or the very same was checked here before."""
+
+from collections.abc import Callable
+
+from decision.artefact.manifest import sha256
+from emulator.build import Build
+from rlcc.gate.remembered import Remembered
+from teachers.teacher import Teacher
+from verify.check.beside import TeacherNetwork
+from verify.check.refused import Refused
+from verify.trusted.certificate import Certificate, image_hash
+
+Progress = Callable[[str], None]
+
+
+def hold(
+    certificate: Certificate,
+    content: bytes,
+    build: Build,
+    *,
+    teacher: Teacher | None = None,
+    progress: Progress | None = None,
+    remembered: Remembered | None = None,
+) -> None:
+    """Refused where a certificate, the bytes of its file given, does not hold for the firmware of this build, or speaks
+    of a teacher that is another or not known. ``remembered``: what held before is not checked once more."""
+    from verify.check.boundary import checked  # with its solvers, which one who signs or reads needs not
+
+    before = remembered or Remembered(use=False)
+    if certificate.teacher is not None and teacher is None:
+        raise Refused(
+            f"it speaks of a distance from the teacher {certificate.teacher.teacher[:12]}, which is not known here"
+        )
+    parts = {
+        "certificate": [certificate.hash, sha256(content)],
+        "firmware": build.firmware.hash,
+        "image": image_hash(build.image),
+        "profile": build.engine.model_dump(mode="json"),
+        "compiler": [build.toolchain.compiler.name, build.toolchain.compiler.version, build.toolchain.opt],
+        "teacher": teacher.hash if teacher and certificate.teacher else None,
+    }  # all that decides whether it holds; the checker and its tools come to it
+    if before.holds("certificate", parts):
+        return
+    network = None if teacher is None else TeacherNetwork(teacher.policy, teacher.weights, teacher.hash)
+    checked(certificate, build.firmware.manifest, progress=progress, teacher=network)
+    before.keep("certificate", parts)

@@ -1,0 +1,77 @@
+"""What a trigger saves: how often it fires, and what a decision takes where it does, where it does not, and on average.
+
+The share is that of the networks in which the student's actions are set beside its teacher's, each network alike; the
+program drives in its own, the teacher in its own.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from decision.ir.interfaces import TRIGGERED
+from decision.policy.records import Trajectories
+from emulator.firmware import SOURCE
+from emulator.report import EmulationReport
+from rlcc.gate.checks import US_PS
+from rlcc.gate.verdict import Check
+from rlcc.recipe import GateOptions
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Of the decisions, 0 to 1, those in which the program's trigger and the teacher's fired."""
+
+    program: float
+    teacher: float
+
+
+def share(runs: Iterable[Trajectories]) -> float:
+    """Mean over the networks; NaN where nobody decided."""
+    each = [float(states.triggered().mean()) for states in runs if len(states)]
+    return float(np.mean(each)) if each else float("nan")
+
+
+def budget_by_trigger(report: EmulationReport, options: GateOptions, shares: Shares) -> list[Check]:
+    """Decisions of both kinds against the budget, their mean against what is asked of it, and how often the triggers
+    fire."""
+    mhz, budget, checks = report.clock_mhz, options.budget, []
+    check = partial(Check, group="budget", file=SOURCE)
+    mean = 0.0
+    for value, part, words in ((0, 1 - shares.program, "does not fire"), (1, shares.program, "fires")):
+        cycles = report.told.get(f"{TRIGGERED.name}={value}")
+        if cycles is None:
+            checks.append(check(name=f"where the trigger {words}", value="no vector", limit="one", passed=False))
+            continue
+        mean += part * cycles.mean
+        most = cycles.max * (1 + options.margin) * US_PS / mhz
+        checks.append(
+            check(
+                name=f"where the trigger {words}, measured maximum and a margin, not proved",
+                value=f"{cycles.max} cycles + {options.margin:.0%} = {most / US_PS:.3f} us",
+                limit=f"{budget / US_PS:.3f} us",
+                passed=most <= budget,
+            )
+        )
+    limit = options.budget if options.mean is None else options.mean
+    taken = mean * US_PS / mhz
+    checks.append(
+        check(
+            name=f"mean, where it fires in {shares.program:.1%} of the decisions",
+            value=f"{mean:.0f} cycles = {taken / US_PS:.3f} us",
+            limit=f"{limit / US_PS:.3f} us",
+            passed=len(report.told) == 2 and taken <= limit,
+        )
+    )
+    off = shares.program - shares.teacher
+    checks.append(
+        Check(
+            group="teacher",
+            name="share of decisions in which the trigger fires",
+            value=f"{shares.program:.1%}, the teacher's {shares.teacher:.1%}",
+            limit=f"±{options.match.triggered:.1%}",
+            passed=abs(off) <= options.match.triggered,
+        )
+    )
+    return checks
