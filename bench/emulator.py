@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from decision.artefact.processors import usable_cores
-from emulator import load_profile
 from emulator.compile import compile_sources, link_program, toolchain
 from emulator.firmware import ENTRY, read_firmware
 from emulator.objects import read_image
+from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks
 from rlcc.origin import processor

@@ -15,6 +15,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened, same_artefact
 from decision.artefact.sources import package_hash
 from emulator.compile import find_compiler
+from emulator.decider import RtlDecider, rtl_decider
 from emulator.profile import Profile, load_profile, profile_names
 from netsim.policies import IntegerPolicy, decider
 
@@ -78,7 +79,7 @@ class CorePolicy(IntegerPolicy):
         profile = load_profile(self.on.profile)
         if self.on.model == "fast":
             return _fast(self.firmware, self.hash, profile).another()
-        return _Closing(emulator.rtl_decider(_same(self.firmware, self.hash), self.on.profile))
+        return _Closing(rtl_decider(_same(self.firmware, self.hash), self.on.profile))
 
 
 def emulator_hash() -> str:
@@ -91,7 +92,7 @@ def emulator_hash() -> str:
 class _Closing:
     """An engine that ends with the last one who uses it."""
 
-    def __init__(self, engine: emulator.RtlDecider) -> None:
+    def __init__(self, engine: RtlDecider) -> None:
         self.address, self.context_bytes, self.clock_mhz = engine.address, engine.context_bytes, engine.clock_mhz
         weakref.finalize(self, engine.close)
 

@@ -227,9 +227,9 @@ def emulate(build: Build, figures: Figures, progress: Progress) -> EmulationRepo
 
 def trees_only_cycles(build: Build) -> tuple[float, int]:
     """Mean and maximum cycles of trees_only.c on the feature rows of the vectors."""
-    from emulator import time_function
     from emulator.firmware import tree_inputs
     from emulator.sources import read_sources
+    from emulator.timing import time_function
 
     firmware = build.firmware
     # Past features of corrupted contexts may exceed int32; the trees' thresholds do not, so the order is kept.

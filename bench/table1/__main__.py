@@ -14,8 +14,8 @@ from bench.table1.network import closed_loop
 from bench.table1.page import Row, write
 from decision.artefact.documents import load_json, write_atomically
 from decision.artefact.errors import InputError
-from emulator import emulate
 from emulator.profile import load_profile
+from emulator.run import emulate
 
 ROOT = Path(__file__).parents[2]
 PROFILE = "connectx6dx-proxy"

@@ -7,8 +7,8 @@ from bench.papers.found import wrapped
 from bench.table1.contenders import Contender
 from bench.table1.fit import PAPER_US, Fit
 from bench.table1.network import DURATION, SCENARIO, SEEDS, WINDOW
-from emulator import Cycles, EmulationReport
 from emulator.profile import Profile
+from emulator.report import Cycles, EmulationReport
 from rlcc.origin import made_by
 
 PAPER_TEXT = {"LSTM": "400 to 450", "MLP": "17", "trees": "0.9"}

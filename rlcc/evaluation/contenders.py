@@ -19,7 +19,8 @@ from decision.artefact.manifest import NAME as MANIFEST
 from decision.artefact.manifest import Opened, sha256
 from decision.artefact.quantity import TIME_PS, parse_duration_ps
 from decision.policy.target import target_ratio
-from emulator import emulate, load_profile
+from emulator.profile import load_profile
+from emulator.run import emulate
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.engines import Engines

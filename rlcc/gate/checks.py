@@ -10,10 +10,11 @@ from decision.ir.program import Program
 from decision.policy.deciders import Pupil
 from decision.policy.policy import Policy
 from decision.policy.student import Header
-from emulator import EmulationReport, HostReport
 from emulator.firmware import SOURCE, VECTORS
+from emulator.host import HostReport
 from emulator.linux.cell import FRAME_BYTES
 from emulator.profile import Limits
+from emulator.report import EmulationReport
 from rlcc.evaluation.prediction import GOODPUT, QUEUE_BYTES, RTT, Compared
 from rlcc.gate.mends import mend
 from rlcc.gate.neighbourhood import Outside

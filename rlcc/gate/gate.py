@@ -22,10 +22,11 @@ from decision.policy.model import Model
 from decision.policy.network_policy import NetworkPolicy
 from decision.policy.records import Trajectories
 from distill.driving import LATER_PS
-from emulator import EmulationReport, HostReport, host_compilers, run_on_host
 from emulator.build import Build
 from emulator.build import build as build_firmware
 from emulator.firmware import read_firmware, tree_inputs
+from emulator.host import HostReport, host_compilers, run_on_host
+from emulator.report import EmulationReport
 from emulator.run import run_vectors
 from emulator.shared import shared_library
 from netsim.deployment import Deployment

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from decision.artefact.documents import load_json, validate
 from decision.artefact.errors import InputError
-from emulator import EmulationReport
 from emulator.firmware import SOURCE
+from emulator.report import EmulationReport
 from rlcc.gate.verdict import Check, Verdict
 from rlcc.reports.folder import JSON
 

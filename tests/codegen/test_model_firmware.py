@@ -293,7 +293,7 @@ def test_the_c_reads_like_this(rendered):
 @pytest.mark.parametrize("case", ["binary", "classes", "two targets", "no tree"])
 def test_the_firmware_on_the_core_is_the_model(case, tmp_path):
     """Every vector on the Verilated core."""
-    from emulator import emulate
+    from emulator.run import emulate
 
     emit_model(MODELS[case], tmp_path / "firmware")
     report = emulate(tmp_path / "firmware", profile="ibex-small")

@@ -12,8 +12,9 @@ from decision.ir.forest import Forest
 from decision.ir.interface import Interface, Knob, Signal, Uniform
 from decision.ir.interfaces import INTERFACES
 from decision.ir.program import Op, Program, ProgramBuilder
-from emulator import sources, time_function
+from emulator import sources
 from emulator.compile import toolchain
+from emulator.timing import time_function
 
 HEADER = """\
 #ifndef RLCC_POLICY_H

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulator import emulate, load_profile
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import read_image
+from emulator.profile import load_profile
 from emulator.rtl_run import RtlRun, run_on_core
+from emulator.run import emulate
 
 Maker = Callable[..., Path]
 SMALL = Path(__file__).parents[2] / "emulator" / "profiles" / "ibex-small.toml"

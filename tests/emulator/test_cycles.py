@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from emulator import time_function
 from emulator.compile import toolchain
 from emulator.profile import load_profile
+from emulator.timing import time_function
 
 PROFILES = Path(__file__).parents[2] / "emulator" / "profiles"
 RETURN = 2  # a jump: one cycle and one bubble

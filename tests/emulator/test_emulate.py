@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from decision.artefact.errors import InputError
-from emulator import emulate
 from emulator.compile import find_gcc
 from emulator.report import from_json
+from emulator.run import emulate
 
 Maker = Callable[..., Path]
 PROFILES = ("ibex-small", "ibex-maxperf")

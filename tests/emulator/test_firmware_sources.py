@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened, sha256, writing
-from emulator import emulate, sources
+from emulator import sources
 from emulator.compile import compile_sources, find_compiler, toolchain
 from emulator.firmware import Firmware, read_firmware
 from emulator.profile import load_profile
+from emulator.run import emulate
 from emulator.sources import Sources, checked, read_sources
 
 SPLICED = "_\\\r_asm__"  # a backslash, a lone carriage return: one word for clang, two for who reads lines

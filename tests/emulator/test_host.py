@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from decision.artefact.errors import InputError
-from emulator import host_compilers, run_on_host
+from emulator.host import host_compilers, run_on_host
 
 Maker = Callable[..., Path]
 COMPILERS = sorted(host_compilers())

@@ -10,14 +10,16 @@ import pytest
 from other_interfaces import PROGRAMS, emitted, printed
 
 from decision.ir.interface import GROUPS
-from emulator import emulate, fast, rtl_decider, run_on_host
+from emulator import fast
 from emulator.compare import compare
 from emulator.compile import compile_sources, link_program, toolchain
+from emulator.decider import rtl_decider
 from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
+from emulator.host import run_on_host
 from emulator.objects import read_image
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
-from emulator.run import blocks
+from emulator.run import blocks, emulate
 from emulator.shared import shared_library
 from emulator.vectors import outputs
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from decision.artefact.errors import InputError
-from emulator import load_profile, profile_names
+from emulator.profile import load_profile, profile_names
 
 SMALL = Path(__file__).parents[2] / "emulator" / "profiles" / "ibex-small.toml"
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from emulator import time_function
 from emulator.compile import toolchain
 from emulator.profile import PROFILE_FOLDER, load_profile
+from emulator.timing import time_function
 
 SOURCE = """\
 #include <stdint.h>

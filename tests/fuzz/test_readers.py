@@ -21,10 +21,10 @@ from decision.policy.model import load_model
 from decision.policy.policy import load_policy
 from decision.policy.student import load_student
 from distill.rollout import FILE as ROLLOUTS
-from emulator import load_profile
 from emulator.firmware import ENTRY, check_against_program
 from emulator.lines import SourceLines
 from emulator.objects import check_code, read_image, undefined_and_static
+from emulator.profile import load_profile
 from emulator.sources import checked
 from emulator.vectors import Layout, read_layouts, read_vectors
 from rlcc import attestation

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from emulator import Cycles, EmulationReport, SlowestVector
+from emulator.report import Cycles, EmulationReport, SlowestVector
 
 
 def report(**changes: Any) -> EmulationReport:

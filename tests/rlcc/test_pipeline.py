@@ -23,7 +23,8 @@ from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
 from decision.policy.student import load_student
 from distill.options import DistillOptions
-from emulator import emulate, run_on_host
+from emulator.host import run_on_host
+from emulator.run import emulate
 from rlcc import cli
 from rlcc.commands.run import STAGES
 from rlcc.gate.verdict import Verdict

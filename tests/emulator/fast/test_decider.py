@@ -14,11 +14,12 @@ from target_students import STUDENTS
 from codegen.emit import emit
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened, writing
-from emulator import emulate, fast
+from emulator import fast
 from emulator.decider import rtl_decider
 from emulator.fast import FastDecider
 from emulator.firmware import Firmware, read_firmware
 from emulator.profile import Profile
+from emulator.run import emulate
 
 U64, U32P, P = ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32), ctypes.c_void_p
 

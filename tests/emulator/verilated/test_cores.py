@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from emulator import emulate, load_profile, time_function
 from emulator.compile import find_gcc, toolchain
+from emulator.profile import load_profile
+from emulator.run import emulate
+from emulator.timing import time_function
 from emulator.verilated import parts, rtl_of
 
 Maker = Callable[..., Path]

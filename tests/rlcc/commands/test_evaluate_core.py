@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from emulator import load_profile
+from emulator.profile import load_profile
 from netsim import Engines, Simulation
 from netsim.network import MS
 from rlcc import core_policy

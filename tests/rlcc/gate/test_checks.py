@@ -13,9 +13,9 @@ from decision.artefact.errors import InputError
 from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, ProgramBuilder
-from emulator import Cycles, EmulationReport, HostReport
+from emulator.host import HostReport
 from emulator.profile import Limits
-from emulator.report import StateCost
+from emulator.report import Cycles, EmulationReport, StateCost
 from rlcc.gate import checks, gate
 from rlcc.gate.neighbourhood import Outside
 from rlcc.gate.teacher_match import Errors

@@ -15,10 +15,11 @@ from made_reports import report
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.policy.student import load_student
-from emulator import Cycles, EmulationReport, HostReport
 from emulator.build import Build
 from emulator.compile import Toolchain
 from emulator.firmware import read_firmware, tree_inputs
+from emulator.host import HostReport
+from emulator.report import Cycles, EmulationReport
 from netsim.policies import Installed
 from rlcc.cycles.measure import LineCost, PathCosts
 from rlcc.gate import gate

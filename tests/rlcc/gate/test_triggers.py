@@ -8,7 +8,7 @@ import pytest
 
 from decision.ir.interfaces import QUEUE_TRIGGERED
 from decision.policy.records import Trajectories, record_columns
-from emulator import Cycles
+from emulator.report import Cycles
 from rlcc.gate.triggers import Shares, budget_by_trigger, share
 from rlcc.recipe import GateOptions
 

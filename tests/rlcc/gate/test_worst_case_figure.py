@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator import load_profile
+from emulator.profile import load_profile
 from rlcc import api, stages
 from rlcc.commands import verify
 from rlcc.predicate import predicate_of

@@ -1,0 +1,105 @@
+"""What a reader must believe of each claim: files and lines, by the imports of what checks it. A section of
+docs/soundness.md.
+
+    python -m bench.trusted_base
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from decision.artefact.documents import write_atomically
+from decision.artefact.sources import ROOT, imported
+
+PAGE = ROOT / "docs" / "soundness.md"
+HEADING = "## The trusted base"
+PROVER = ("verify.prover.certify",)
+CLAIMS = {
+    "equality, safety, stack, bound of the worst case": ("verify.check.judge",),
+    "the same of this image, and the worst case on the core: a whole certificate": ("verify.check.recheck",),
+    "a distance from the teacher": ("verify.check.beside",),
+    "properties of the policy": ("verify.check.behaviour",),
+    "all of them, as `rlcc verify --check` and the gate ask": ("verify.check.boundary",),
+}
+ROOMS = {
+    "the checker": "verify/check/",
+    "decoder, costs, simulator, certificate": "verify/trusted/",
+    "the program: the specification": "decision/ir/",
+    "policies and students": "decision/policy/",
+    "build, image, core": "emulator/",
+    "files": "decision/artefact/",
+}
+
+
+@dataclass(frozen=True)
+class Base:
+    """Python files, and their lines; of these, what the prover imports as well."""
+
+    files: int
+    lines: int
+    shared_files: int
+    shared_lines: int
+    rooms: dict[str, int]
+    """Lines of each of ``ROOMS``."""
+
+
+def python(modules: Iterable[str]) -> frozenset[Path]:
+    """The Python files that modules import, themselves included."""
+    return frozenset(path for path in imported(modules, ROOT) if path.suffix == ".py")
+
+
+def lines(paths: Iterable[Path]) -> int:
+    return sum(path.read_text().count("\n") for path in paths)
+
+
+def base(modules: Iterable[str]) -> Base:
+    """Of what checks a claim."""
+    found = python(modules)
+    shared = found & python(PROVER)
+    rooms = {
+        folder: lines(path for path in found if str(path.relative_to(ROOT)).startswith(folder))
+        for folder in ROOMS.values()
+    }
+    return Base(len(found), lines(found), len(shared), lines(shared), rooms)
+
+
+def section() -> str:
+    """The heading, and a table with a row a claim."""
+    head = ["claim", "checked by", "files", "lines", "imported by the prover too", *ROOMS]
+    rows = [head, ["---"] * 2 + ["--:"] * (len(head) - 2)]
+    for claim, modules in CLAIMS.items():
+        found = base(modules)
+        rows.append(
+            [
+                claim,
+                f"`{modules[0]}`",
+                f"{found.files}",
+                f"{found.lines:,}",
+                f"{found.shared_lines:,} in {found.shared_files}",
+                *(f"{count:,}" if count else "" for count in found.rooms.values()),
+            ]
+        )
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    prover = python(PROVER)
+    return f"""{HEADING}
+Who believes a claim believes these files, and what they stand on: Python, NumPy, pydantic, the solver, the compiler that
+the certificate names, Verilator and the core's RTL. Counted are Python's lines, comments too, of all that a module imports,
+in whatever function (`python -m bench.trusted_base`). The prover has {len(prover)} files with {lines(prover):,} lines. Which
+room may import which is held by a test with a mutant for each (`tests/rlcc/test_imports.py`): the checker imports nothing of
+the prover's; what both read is the specification, the structures, the image and the costs.
+
+{table}
+"""
+
+
+def main() -> None:
+    text = PAGE.read_text()
+    before, _, rest = text.partition(f"{HEADING}\n")
+    after = rest[rest.index("\n## ") + 1 :] if "\n## " in rest else ""
+    if not rest:
+        before, after = text.partition("## The claims\n")[0], text[text.index("## The claims\n") :]
+    write_atomically(PAGE, f"{before}{section()}\n{after}")
+
+
+if __name__ == "__main__":
+    main()

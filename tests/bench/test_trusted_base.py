@@ -1,0 +1,46 @@
+"""What must be believed does not grow unseen, and the page names every claim that is checked."""
+
+import re
+
+import pytest
+
+from bench.trusted_base import CLAIMS, HEADING, PAGE, PROVER, base, python, section
+
+MOST = {
+    "verify.check.judge": (6640, 4160),
+    "verify.check.recheck": (10_000, 7270),
+    "verify.check.boundary": (17_460, 7270),
+}
+"""Lines, and lines that the prover imports too: 2 % above what they were."""
+
+
+@pytest.mark.parametrize("module", MOST)
+def test_it_does_not_grow_unseen(module: str) -> None:
+    found = base([module])
+    lines, shared = MOST[module]
+    assert found.lines <= lines
+    assert found.shared_lines <= shared
+
+
+def test_it_counts_what_is_checked_and_nothing_of_the_prover() -> None:
+    checker = python([module for modules in CLAIMS.values() for module in modules])
+    assert {path.parent.name for path in checker} >= {"check", "trusted", "ir"}
+    assert not [path for path in checker if path.parent.name == "prover"]
+    assert [path for path in python(PROVER) if path.parent.name == "prover"]
+    assert sum(base(["verify.check.judge"]).rooms.values()) <= base(["verify.check.judge"]).lines
+
+
+def test_the_page_has_the_table() -> None:
+    text = PAGE.read_text()
+    assert text.index("## Risks") < text.index(HEADING) < text.index("## The claims")
+    table = [line for line in text.splitlines() if line.startswith("| ") and "`verify.check." in line]
+    made = [line for line in section().splitlines() if "`verify.check." in line]
+    assert [line.split("|")[1] for line in made] == [f" {claim} " for claim in CLAIMS]
+    for said, now in zip(table, made, strict=True):
+        assert said.split("|")[1:3] == now.split("|")[1:3]
+        numbers = [
+            [int(n.replace(",", "")) for n in re.findall(r"[\d,]+", "|".join(line.split("|")[3:6]))]
+            for line in (said, now)
+        ]
+        for old, new in zip(*numbers, strict=True):
+            assert abs(old - new) <= max(0.02 * new, 3), "make the table anew: python -m bench.trusted_base"
