@@ -82,11 +82,12 @@ def section() -> str:
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     prover = python(PROVER)
     return f"""{HEADING}
-Who believes a claim believes these files, and what they stand on: Python, NumPy, pydantic, the solver, the compiler that
-the certificate names, Verilator and the core's RTL. Counted are Python's lines, comments too, of all that a module imports,
-in whatever function (`python -m bench.trusted_base`). The prover has {len(prover)} files with {lines(prover):,} lines. Which
-room may import which is held by a test with a mutant for each (`tests/rlcc/test_imports.py`): the checker imports nothing of
-the prover's; what both read is the specification, the structures, the image and the costs.
+Who believes a claim believes these files, and what they stand on: Python, NumPy, pydantic, the solver, the compiler
+that the certificate names, Verilator and the core's RTL. Counted are Python's lines, comments too, of all that a module
+imports, in whatever function (`python -m bench.trusted_base`). The prover has {len(prover)} files with
+{lines(prover):,} lines. Which room may import which is held by a test with a mutant for each
+(`tests/rlcc/test_imports.py`): the checker imports nothing of the prover's; what both read is the specification, the
+structures, the image and the costs.
 
 {table}
 """
