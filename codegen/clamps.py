@@ -11,7 +11,8 @@ from itertools import product
 import numpy as np
 
 from codegen.edges import exact, moved_by
-from codegen.inputs import Columns, Integers, Row, columns_of, count, plausible, split
+from codegen.inputs import Columns, Row, columns_of, count, plausible, split
+from decision.ir.arrays import Integers
 from decision.ir.formats import U32_MAX
 from decision.ir.interface import PHASE_SHIFT
 from decision.ir.interpret import trace

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from codegen.inputs import Columns, Integers, Row, columns_of, count, keys, plausible, split
+from codegen.inputs import Columns, Row, columns_of, count, keys, plausible, split
+from decision.ir.arrays import Integers
 from decision.ir.formats import U32_MAX
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program

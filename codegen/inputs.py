@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decision.ir import exact
+from decision.ir.arrays import Integers
 from decision.ir.interface import STORAGE_RANGE, After, Geometric, LogUniform, Plausible, Uniform
 from decision.ir.program import Program
 
-Integers = NDArray[np.int64]
 Row = dict[str, int]
 Columns = dict[str, Integers]
 

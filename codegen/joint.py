@@ -18,7 +18,8 @@ from math import prod
 import numpy as np
 
 from codegen.walk import Walk
-from decision.ir.forest import Integers, Node, branches, value
+from decision.ir.arrays import Integers
+from decision.ir.forest import Node, branches, value
 
 WORD_BITS = 32
 MOST_REST = 1 << 30

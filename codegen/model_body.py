@@ -20,7 +20,7 @@ from codegen.vectors import Vectors
 from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, opened, sha256
-from decision.ir.forest import Integers
+from decision.ir.arrays import Integers
 from decision.ir.program import Program
 from decision.policy.model import NAME, Model, comment_text
 

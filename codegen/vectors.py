@@ -11,9 +11,10 @@ import numpy as np
 
 from codegen.clamps import clamp_rows, phase_rows
 from codegen.edges import Pool, make_pool, points_of, stored_key, trees_node
-from codegen.inputs import Integers, Row, anything, columns_of, field_range, keys, plausible, split
+from codegen.inputs import Row, anything, columns_of, field_range, keys, plausible, split
 from codegen.joint import Group
 from codegen.paths import cells, find, visits
+from decision.ir.arrays import Integers
 from decision.ir.formats import U32_MAX
 from decision.ir.interpret import evaluate
 from decision.ir.program import Program

@@ -11,7 +11,8 @@ from functools import cached_property
 import numpy as np
 
 from decision.artefact.errors import InputError
-from decision.ir.forest import Forest, Integers, Leaf, Node, branches, leaves, value
+from decision.ir.arrays import Integers
+from decision.ir.forest import Forest, Leaf, Node, branches, leaves, value
 
 
 @dataclass(frozen=True)

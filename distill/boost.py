@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 from decision.artefact import temporary
 from decision.artefact.errors import InputError
 from decision.ir import exact
+from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS, FEATURE_LIMIT
 from distill.dataset import Dataset
 from distill.falling import pairs_of
 from distill.falling import solved as fallen
 from distill.options import DistillOptions
-
-Floats = NDArray[np.float64]
 
 THREADS = 2
 """Fixed, not the machine's: sums of floats, and so the trees, depend on it."""

@@ -13,15 +13,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from catboost import CatBoostRegressor
-from numpy.typing import NDArray
 
 from decision.ir import exact
+from decision.ir.arrays import Floats
 from distill.quantise import exported
 
 TOLERANCE = 1e-12
 """Rounding leaves so much of a slope, or of a multiplier, that is 0."""
 
-Floats = NDArray[np.float64]
 Pairs = list[tuple[int, int]]
 """(below, above): leaves, over all trees, that one question alone tells apart."""
 

@@ -30,6 +30,7 @@ from catboost import CatBoostRegressor
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats, Integers
 from decision.ir.forest import Branch, Forest, Leaf, Node
 from decision.ir.formats import FEATURE_LIMIT
 from distill import boost
@@ -45,8 +46,6 @@ SHORT = 2046
 UPPER = 1 << 12
 """What `lui` counts in."""
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Places = tuple[tuple[int, ...], ...]
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from catboost import CatBoostRegressor
-from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.ir.forest import Branch, Forest, Leaf, Node
 from decision.policy.actions import Action
 from decision.policy.trigger import SAVED
@@ -22,8 +22,6 @@ from distill.options import DistillOptions
 
 UNASKED = 0.1
 """Weight of a decision in which the choice is not asked."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

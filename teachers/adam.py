@@ -11,12 +11,11 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decision.ir.arrays import Floats32
 from teachers.curriculum import Kernels
 from teachers.sums import torch
 
-Floats = NDArray[np.float32]
 BETAS = (0.9, 0.999)
 
 
@@ -41,7 +40,7 @@ class RoundedAdam:
         rate = self.param_groups[0]["lr"] / (1 - self.powers[0])
         spread, eps = sqrt(1 - self.powers[1]), self.param_groups[0]["eps"]
         for parameter, mean, square in zip(self.parameters, self.mean, self.square, strict=True):
-            gradient: Floats | float = 0.0 if parameter.grad is None else parameter.grad.numpy()
+            gradient: Floats32 | float = 0.0 if parameter.grad is None else parameter.grad.numpy()
             mean *= first
             mean += gradient * (1 - first)
             square *= second

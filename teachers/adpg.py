@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from decision.artefact import manifest
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats32
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS
 from decision.policy.policy import Policy
@@ -49,7 +50,6 @@ from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.validation import Changing, Measured, Steady, interval_ps, measure_all
 
-Floats = NDArray[np.float32]
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 PATIENCE = 16
@@ -194,10 +194,10 @@ class Segment:
     real [B], the LSTM's memory before the first [B, 2 H]; which lives are ``done`` [B], who was there, and which
     decisions were the policy's [T, B], not those of its flow's start."""
 
-    rows: Floats
-    delta: Floats
+    rows: Floats32
+    delta: Floats32
     length: NDArray[np.int64]
-    memory: Floats
+    memory: Floats32
     done: NDArray[np.bool_] | None = None
     presence: Presence | None = None
     own: NDArray[np.bool_] | None = None
@@ -280,7 +280,7 @@ class Run:
         self.before = [now]
         return trajectories
 
-    def _segment(self, trajectories: Trajectories, begin_ps: int, memory: Floats) -> Segment:
+    def _segment(self, trajectories: Trajectories, begin_ps: int, memory: Floats32) -> Segment:
         rows, _ = trajectories.float_rows(self.policy.observation)
         observation = self.policy.observation
         delta = self.feature.float_value(trajectories.reading(observation), observation.place) / self.feature.factor

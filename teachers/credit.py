@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from decision.ir.arrays import Floats32
 from teachers.scalars import power
 
-Floats = NDArray[np.float32]
 EMPTY = 0.999
 """From this delta on, in targets, there is no queue."""
 
@@ -52,7 +52,7 @@ class Presence:
     clipped the new one, and how many flows had begun and had ended at its receiver until then."""
 
     step: NDArray[np.int64]
-    rate: Floats
+    rate: Floats32
     clipped: NDArray[np.bool_]
     begun: NDArray[np.int64]
     ended: NDArray[np.int64]
@@ -62,7 +62,7 @@ class Presence:
         return np.asarray(np.maximum(self.begun - self.ended, 1))
 
 
-def to_go(delta: Floats, presence: Presence | None, credit: Credit, *, horizon: int, gamma: float) -> Floats:
+def to_go(delta: Floats32, presence: Presence | None, credit: Credit, *, horizon: int, gamma: float) -> Floats32:
     """What each decision answers for [T, B]; ``delta`` is clipped, and 0 where a flow has no decision."""
     steps = len(delta)
     total = np.zeros(delta.shape, dtype=np.float32)
@@ -88,7 +88,7 @@ def answered(length: NDArray[np.int64], done: NDArray[np.bool_], steps: int, hor
     return np.asarray(np.arange(steps)[:, None] + needed[None, :] < length[None, :])
 
 
-def counted(delta: Floats, presence: Presence | None, credit: Credit, horizon: int) -> NDArray[np.bool_]:
+def counted(delta: Floats32, presence: Presence | None, credit: Credit, horizon: int) -> NDArray[np.bool_]:
     """Decisions [T, B] that are not left out; ``delta`` is in targets: 1 is that of an empty queue."""
     counts = np.ones(delta.shape, dtype=bool)
     if presence is not None and not credit.clipped:
@@ -101,7 +101,7 @@ def counted(delta: Floats, presence: Presence | None, credit: Credit, horizon: i
     return counts
 
 
-def _in_common(presence: Presence, ahead: int) -> Floats:
+def _in_common(presence: Presence, ahead: int) -> Floats32:
     """Flows that were there all the time over those that were there at any, from each decision to the one ``ahead``.
     One that began and ended meanwhile counts among those that left."""
     came = presence.begun[ahead:] - presence.begun[:-ahead]

@@ -8,12 +8,12 @@ An LSTM runs along every unbroken run of a flow's decisions with a memory of its
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Floats32
 from decision.policy.records import Trajectories
 from decision.policy.weights import TRIGGER
 from netsim.policies import network_weights
 from teachers.teacher import Teacher
 
-Floats = NDArray[np.float32]
 CHUNK = 1 << 16
 """Rows at a time: what is computed on the way stays small."""
 
@@ -62,7 +62,7 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
     return teacher.policy.action.decided(np.concatenate(decided).astype(np.float64))
 
 
-def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Floats, NDArray[np.bool_]]:
+def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Floats32, NDArray[np.bool_]]:
     """Outputs [N, K] of the network (after what follows the last layer), and which rows are valid."""
     rows, valid = trajectories.float_rows(teacher.policy.observation)
     starts = trajectories.starts()
@@ -73,11 +73,11 @@ def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Float
 
 
 def outputs_of(
-    teacher: Teacher, rows: Floats, starts: NDArray[np.int64] | None = None, *, trigger: bool = False
-) -> Floats:
+    teacher: Teacher, rows: Floats32, starts: NDArray[np.int64] | None = None, *, trigger: bool = False
+) -> Floats32:
     """Outputs [N, K] of rows [N, size] as the teacher, or its trigger, sees them; an LSTM's memory is empty at the
     first row and at each of ``starts``."""
     network = network_weights(teacher.policy, teacher.weights, trigger=trigger)
     begun = np.zeros(0, dtype=np.int64) if starts is None else starts.astype(np.int64)
-    outputs: Floats = network.outputs(np.ascontiguousarray(rows), begun)
+    outputs: Floats32 = network.outputs(np.ascontiguousarray(rows), begun)
     return outputs.reshape(len(rows), len(teacher.weights[f"{TRIGGER if trigger else ''}out.weight"]))

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Floats32
 from decision.ir.formats import ACTION_BITS
 from decision.ir.tape import Reading
 from netsim.arrays import Batch
 from netsim.environments.task import Task
 from teachers.transitions import RewardTerm
-
-Floats = NDArray[np.float32]
 
 
 class Networks:
@@ -41,7 +40,7 @@ class Networks:
     def flows(self) -> int:
         return int(self.first[-1])
 
-    def answer(self, actions: Floats) -> None:
+    def answer(self, actions: Floats32) -> None:
         """Apply the actions [N] of the flows that decide, and go on to the next decisions of their networks."""
         multiplier = self.task.multipliers(actions)
         self.multiplier[self.flow] = multiplier

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decision.artefact.documents import read_text
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from teachers.inference import outputs_of
 from teachers.teacher import Teacher
 
-Floats = NDArray[np.float64]
 TOLERANCE = 1e-4
 """Two float32 forward passes of one network differ by less; another order, activation or scale by far more."""
 

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats32
 from decision.policy.actions import Choice
 from decision.policy.records import Trajectories
 from netsim.answers import Lost
@@ -60,7 +61,6 @@ STANDING = ("active_0_priority", "active_0_rate_q16", "active_0_path")
 BEGIN_STEPS, BEGIN_RATE = 2000, 3e-3
 
 Progress = Callable[[str], None]
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Decisions:
     """Of N decisions the observations [N, features], the rows that were drawn [N, groups], the advantages R - b [N],
     and the knobs that stood before [N, knobs]."""
 
-    observed: Floats
+    observed: Floats32
     chosen: NDArray[np.int64]
-    advantage: Floats
+    advantage: Floats32
     standing: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ def advantages(value: NDArray[np.float64], plays: NDArray[np.int64], same: NDArr
     return np.asarray(value - mean[group])
 
 
-def staying(standing: NDArray[np.int64], table: NDArray[np.float64], stays: float) -> Floats:
+def staying(standing: NDArray[np.int64], table: NDArray[np.float64], stays: float) -> Floats32:
     """Probabilities of the table's rows [N, rows] for flows whose knobs stand so [N, knobs]: each stays with one
     probability, and becomes any other evenly."""
     probability = np.ones((len(standing), len(table)))
@@ -115,7 +115,7 @@ def staying(standing: NDArray[np.int64], table: NDArray[np.float64], stays: floa
         each = np.where(values == now[:, None], stays, share)
         each /= each.sum(axis=1, keepdims=True)
         probability *= each[:, np.searchsorted(values, column)]
-    normed: Floats = (probability / probability.sum(axis=1, keepdims=True)).astype(np.float32)
+    normed: Floats32 = (probability / probability.sum(axis=1, keepdims=True)).astype(np.float32)
     return normed
 
 

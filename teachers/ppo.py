@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir import exact
+from decision.ir.arrays import Floats32
 from decision.policy.actions import Table, scale_of
 from decision.policy.policy import Policy
 from netsim.environments.task import Task
@@ -43,7 +44,6 @@ from teachers.training_log import TrainingLog, log_path
 from teachers.validation import interval_ps
 
 Progress = Callable[[str], None]
-Floats = NDArray[np.float32]
 PATIENCE = 16
 """How many times the usual duration a round may take; in a flooded network decisions come late or never."""
 REWARD_LIMIT = 10.0
@@ -58,18 +58,18 @@ class Rollout:
     was cut off), log pi of that and V(o) when it was drawn [N], the reward [N], and the number of the same agent's next
     decision [N], ENDED or OPEN."""
 
-    observed: Floats
-    drawn: Floats
-    log_pi: Floats
-    value: Floats
-    reward: Floats
+    observed: Floats32
+    drawn: Floats32
+    log_pi: Floats32
+    value: Floats32
+    reward: Floats32
     after: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.after)
 
 
-def advantages(rollout: Rollout, reward: Floats, gamma: float, smooth: float) -> Floats:
+def advantages(rollout: Rollout, reward: Floats32, gamma: float, smooth: float) -> Floats32:
     """A [N] of the decisions, with these rewards; 0 of those that are OPEN."""
     found = np.zeros(len(rollout), dtype=np.float64)
     value = rollout.value.astype(np.float64)
@@ -109,7 +109,7 @@ class Learner:
         return torch.distributions.Normal(self.network(observed), self.log_deviation.exp(), validate_args=False)
 
     @torch.no_grad()
-    def draw(self, observed: Floats, random: np.random.Generator) -> tuple[Floats, Floats, Floats]:
+    def draw(self, observed: Floats32, random: np.random.Generator) -> tuple[Floats32, Floats32, Floats32]:
         """What is drawn in each row [N], log pi of it, and V."""
         rows = torch.from_numpy(observed)
         pi = self.pi(rows)
@@ -121,7 +121,7 @@ class Learner:
             drawn = pi.mean + pi.stddev * torch.from_numpy(random.standard_normal(len(observed), dtype=np.float32))
         return drawn.numpy(), pi.log_prob(drawn).numpy(), self.critic(rows)[:, 0].numpy()
 
-    def scaled(self, rollout: Rollout) -> Floats:
+    def scaled(self, rollout: Rollout) -> Floats32:
         """The rewards over the standard deviation of all discounted sums so far, these among them."""
         if not self.options.scaled:
             return rollout.reward

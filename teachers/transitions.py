@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from decision.ir.arrays import Floats32
 from decision.ir.formats import ACTION_BITS
 from decision.ir.tape import Reading
 from decision.policy.actions import Choice, Multiplier, Table
 from decision.policy.features import AnyFeature, Place
 from decision.policy.policy import Observation, Policy
 from decision.policy.records import Trajectories
-
-Floats = NDArray[np.float32]
 
 
 class RewardTerm(BaseModel):
@@ -52,11 +51,11 @@ class Transitions:
     of the combination) [N] or where between its ends, -1 to 1, each knob was set [N, knobs], of a knob in force its
     multiplier [N, 1], the reward [N], and 1 where the agent decides on after it, 0 where its life ended with it [N]."""
 
-    before: Floats
-    action: NDArray[np.int64] | Floats
-    reward: Floats
-    after: Floats
-    goes_on: Floats
+    before: Floats32
+    action: NDArray[np.int64] | Floats32
+    reward: Floats32
+    after: Floats32
+    goes_on: Floats32
 
     def __len__(self) -> int:
         return len(self.action)
@@ -85,7 +84,7 @@ def growing(trajectories: Trajectories, policy: Policy, reward: Sequence[RewardT
     return _between(rows, before, _taken(trajectories, policy)[before], ratio)
 
 
-def _taken(trajectories: Trajectories, policy: Policy) -> NDArray[np.int64] | Floats:
+def _taken(trajectories: Trajectories, policy: Policy) -> NDArray[np.int64] | Floats32:
     """What was decided in each row, as `Transitions` has it."""
     decided, action = np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64), policy.action
     if isinstance(action, Table):
@@ -141,7 +140,7 @@ def rewards(trajectories: Trajectories, observation: Observation, reward: Sequen
 def _between(
     rows: NDArray[np.float64],
     before: NDArray[np.int64],
-    action: NDArray[np.int64] | Floats,
+    action: NDArray[np.int64] | Floats32,
     reward: NDArray[np.float64],
 ) -> Transitions:
     return Transitions(

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
-from numpy.typing import NDArray
 
 from bench.papers.acc_bed import Deciders
 from bench.papers.found import Figure, table
@@ -21,6 +20,7 @@ from bench.papers.pictures import STYLE, svg
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.manifest import sha256
 from decision.artefact.sources import package_hash
+from decision.ir.arrays import Floats
 from netsim import Cohort, Simulation
 from netsim.assembly import switches_of_queues
 from netsim.build import simulator_hash
@@ -72,7 +72,6 @@ JUDGED_16 = (
 )
 
 Slices = list[dict[str, float]]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
-from numpy.typing import NDArray
 
 from bench.papers.command import add_docs, store, written
 from bench.papers.contenders import TEACHERS
 from bench.papers.found import beside, listed, table, wrapped
 from bench.papers.pictures import STYLE, svg
+from decision.ir.arrays import Floats
 from decision.policy.features import PreviousAction
 from rlcc.origin import made_by
 from teachers.curriculum import congestion_feature
@@ -24,7 +24,6 @@ from teachers.inference import decide_states
 from teachers.load import load
 from teachers.teacher import Teacher
 
-Floats = NDArray[np.float64]
 ACROSS = UP = 61
 FURTHEST = 2.0
 """Of delta, in targets."""

@@ -18,9 +18,8 @@ from bench.papers.courses import Course
 from bench.papers.found import Found
 from bench.papers.sections import Column
 from bench.papers.traffic import Traffic
+from decision.ir.arrays import Floats
 from rlcc.evaluation.pictures import COLOURS, LINES, MARKERS
-
-Floats = NDArray[np.float64]
 
 Group = tuple[str, Sequence[Traffic]]
 """A row of panels: its name, and its networks in order of flows."""

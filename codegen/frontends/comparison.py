@@ -21,7 +21,7 @@ from codegen.frontends.predictions import ABSENT, LIBRARIES, SUFFIXES, UNREAD
 from decision.artefact import temporary
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.errors import InputError
-from decision.ir.forest import Integers
+from decision.ir.arrays import Floats, Integers
 from decision.policy.model import Model
 
 CPU_S = 4
@@ -33,8 +33,6 @@ MOST_EDGES, FEWEST_EDGES = 4000, 256
 CHILD = Path(__file__).with_name("predictions.py")
 COMPARED = "compared"
 NOT_ALIKE = "the file is not read as its library reads it: please report this with the file"
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

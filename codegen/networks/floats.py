@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from codegen.networks.recorded import Recorded
 from decision.ir import exact
 from decision.ir.activation import activated
+from decision.ir.arrays import Floats
 from decision.policy.actions import Choice, scale_of
 from decision.policy.policy import Policy
 from decision.policy.records import in_step
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 Weights = Mapping[str, NDArray[np.floating]]
 

@@ -19,6 +19,7 @@ from codegen.networks.recorded import Recorded
 from decision.artefact.errors import InputError
 from decision.ir import exact
 from decision.ir.activation import activated
+from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interfaces.flow_rate import INFLATION_BITS, RATE_FRACTION_BITS
 from decision.ir.network import ACTION_ENTRIES, GATE_BITS, Int8Network, Layer, Lstm, Matrix
@@ -26,8 +27,6 @@ from decision.policy.actions import Choice, Scale, Table, scale_of
 from decision.policy.features import AnyFeature, PccRlCongestion, RlCcCongestion
 from decision.policy.network_decision import MAX_SHIFT, ROOT_BITS, Input, wants_root
 from decision.policy.policy import Policy
-
-Floats = NDArray[np.float64]
 
 SATURATION_ERROR = 1e-4
 """Root mean square of the action that an input's saturation may cost."""

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats, Integers
 from decision.ir.interfaces import FLOW_RATE
 from decision.ir.interpret import trace
 from decision.policy.actions import Choice, scale_of
 from decision.policy.network_decision import Input, build_inputs, narrowed
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

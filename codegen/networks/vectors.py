@@ -14,6 +14,7 @@ from codegen.inputs import Columns, Row, anything, columns_of, keys, plausible, 
 from codegen.networks.printer import inputs_of
 from codegen.vectors import Vectors
 from codegen.vectors import make as make_common
+from decision.ir.arrays import Integers
 from decision.ir.interpret import evaluate, trace
 from decision.ir.network import (
     ACTION_STEP_BITS,
@@ -23,7 +24,6 @@ from decision.ir.network import (
     TANH_STEP_BITS,
     UNIT_BITS,
     Int8Network,
-    Integers,
     Lstm,
     tanh_of,
 )

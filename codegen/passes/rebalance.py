@@ -21,7 +21,8 @@ from codegen.engines import CostModel
 from codegen.joint import thresholds_of
 from codegen.passes.reorder import asked_for, leaf_cycles, mixed, worst
 from codegen.walk import Walk
-from decision.ir.forest import Branch, Integers, Leaf, Node, value
+from decision.ir.arrays import Integers
+from decision.ir.forest import Branch, Leaf, Node, value
 
 MOST_BOXES = 1 << 17
 MOST_SIZES = 1 << 11

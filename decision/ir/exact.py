@@ -11,9 +11,8 @@ Accuracy: `exp`, `log`, `log1p`, `expm1` and `tanh` within 3 units in the last p
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from decision.ir.arrays import Floats
 
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 """ln 2 in two parts; the first has 33 bits, so that its product with an exponent is exact."""

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 
 MAX_FEATURES, MAX_LEAVES = 256, 1 << 16
 """A window of 16 decisions of 16 features; 200 trees of depth 8, with room."""
 MAX_DEPTH = 120
 """C99 promises 127 levels of nested blocks (5.2.4.1)."""
 
-Integers = NDArray[np.int64]
 Question = tuple[int, int]
 """(feature, threshold): is ``feature > threshold``?"""
 

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from decision.ir.arrays import Integers
 from decision.ir.program import INT64_MAX, STORAGE_RANGE, Op, Program
-
-Integers = NDArray[np.int64]
 
 
 def evaluate(

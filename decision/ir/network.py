@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir import exact
-
-Integers = NDArray[np.int64]
+from decision.ir.arrays import Integers
 
 INPUT_MAGNITUDE = 2**15
 GATE_BITS = 12

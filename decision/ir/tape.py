@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from decision.ir.arrays import Floats
 
 
 class FloatOp(IntEnum):

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.ir import exact
+from decision.ir.arrays import Integers
 from decision.ir.formats import ACTION_BITS, FEATURE_LIMIT
 from decision.ir.interpret import trace
 from decision.ir.program import Op
@@ -24,8 +25,6 @@ from decision.policy.features import PreviousAction
 from decision.policy.rate import multiplied
 from decision.policy.student import Student
 from decision.policy.tree_decision import build_observer
-
-Integers = NDArray[np.int64]
 
 EXACT = 40_000
 """Histories that are all followed; RL-CC's window of two makes some 36,000 of 38 thresholds."""

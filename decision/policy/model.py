@@ -17,7 +17,8 @@ import numpy as np
 from decision.artefact.documents import dump_json, parse_json, read_bytes, write_atomically
 from decision.artefact.errors import InputError
 from decision.ir.argmax import argmax
-from decision.ir.forest import Forest, Integers, Node, integer
+from decision.ir.arrays import Integers
+from decision.ir.forest import Forest, Node, integer
 from decision.ir.interface import Interface, Knob, Signal, Uniform
 from decision.ir.interfaces.grid import grid
 from decision.ir.program import Op, Program, ProgramBuilder

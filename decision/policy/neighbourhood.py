@@ -7,14 +7,12 @@ step of a tree is far off it beside the step and yet right a little further on.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS
 from decision.policy.features import PreviousAction
 from decision.policy.policy import Observation
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,14 @@ floored, and every feature is brought to int16.
 from dataclasses import dataclass
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 from decision.ir.expression import Expression
 from decision.ir.forest import Forest
 from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interface import Knob, Signal
 from decision.ir.interfaces import grid
 from decision.ir.interpret import evaluate
-from decision.ir.network import INPUT_MAGNITUDE, Int8Network, Integers
+from decision.ir.network import INPUT_MAGNITUDE, Int8Network
 from decision.ir.program import Op, Program, ProgramBuilder
 from decision.policy.actions import Action, Choice, Scale, clamp
 from decision.policy.features import FEATURE_KINDS, AnyFeature, PccRlCongestion, PreviousAction, RlCcCongestion

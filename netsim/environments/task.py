@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS, U32_MAX
 from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS
 from decision.ir.tape import Reading
@@ -23,8 +24,6 @@ from netsim.arrays import ArrayEnv
 from netsim.network import MS, Network
 from netsim.scenarios import Scenario
 from netsim.simulation import DECISION_LATENCY_PS
-
-Floats = NDArray[np.float64]
 
 RL_CC_CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5}
 RL_CC_OBSERVATION = Observation.model_validate(

@@ -4,17 +4,15 @@ import inspect
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.policy.actions import Scale
 from decision.policy.input_layout import InputLayout
 from decision.policy.policy import Policy
 from teachers.folding import sources
 from teachers.inference import outputs_of
 from teachers.teacher import Teacher
-
-Floats = NDArray[np.float64]
 
 
 def headline(teacher: Teacher) -> str:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Floats
 from decision.policy.cells import States, states
 from decision.policy.policy import Observation
 from decision.policy.student import Student
@@ -26,7 +27,6 @@ from rlcc.recipe import Neighbourhood
 from teachers.inference import decide_states
 from teachers.teacher import Teacher
 
-Floats = NDArray[np.float64]
 BATCH = 256
 STEPS = np.linspace(0.0, 1.0, 5)
 """Places that are tried along each feature, of its neighbourhood."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats, Integers
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 from decision.ir.interpret import trace
@@ -32,8 +32,6 @@ from teachers.teacher import Teacher
 
 MAX_ROWS = 4_000_000
 """About 0.8 KB of memory each while they are compared."""
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Columns = dict[str, Integers]
 
 

@@ -4,16 +4,15 @@ import io
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.policy.actions import Scale
 from decision.policy.policy import Policy
 from rlcc.reports.strongest import swept
 from teachers.inference import outputs_of
 from teachers.teacher import Teacher
 
-Floats = NDArray[np.float64]
 CELLS = 160
 """A side."""
 ENDS = (2, 95)

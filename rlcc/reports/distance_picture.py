@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
 
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS
 from decision.policy.cells import act
 from decision.policy.features import PreviousAction
@@ -26,7 +26,6 @@ from rlcc.gate.neighbourhood import teacher_actions
 from teachers.teacher import Teacher
 from verify.trusted.deviation import TeacherClaim
 
-Floats = NDArray[np.float64]
 SPAN = 8.0
 PLACES = 201
 """Along each axis."""

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from decision.ir.arrays import Floats
 
 
 def swept(

@@ -7,7 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from codegen.walk import Feature, Sum, Walk
-from decision.ir.forest import Branch, Integers, Leaf, Node, oblivious
+from decision.ir.arrays import Integers
+from decision.ir.forest import Branch, Leaf, Node, oblivious
 
 LOW, HIGH = -3, 4
 """The range of every feature: few enough values that all rows can be tried."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from codegen.joint import Axis, Group, array_of, join, packed, placings, size_of, thresholds_of
 from codegen.walk import Sum, Walk
-from decision.ir.forest import Integers
+from decision.ir.arrays import Integers
 
 
 def looked_up(made: Walk, groups: Sequence[Group], rows: Integers) -> Integers:

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_boost import LOSS, noisy
 
+from decision.ir.arrays import Floats
 from decision.ir.forest import Forest, leaves, oblivious, unrolled
 from decision.policy.rate import multiplied
 from decision.policy.student import Student
 from distill import boost
 from distill.distil import distil
-from distill.falling import Floats, Pairs, ordered, pairs_of, solved
+from distill.falling import Pairs, ordered, pairs_of, solved
 from distill.options import DistillOptions
 from distill.quantise import quantise
 from verify.behaviour.decided import decided

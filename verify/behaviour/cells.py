@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Integers
 from decision.ir.forest import Branch, Forest, Leaf, Node
 
-Integers = NDArray[np.int64]
 FAR = 1 << 40
 """Beyond every sum of leaves."""
 

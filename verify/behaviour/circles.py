@@ -12,8 +12,8 @@ from itertools import product
 import numpy as np
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 from decision.ir.interpret import trace
-from verify.behaviour.cells import Integers
 from verify.behaviour.contexts import MOST, Contexts, Fields, only
 from verify.behaviour.decided import Decided
 from verify.behaviour.finding import Finding, judged

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 from decision.ir.interface import STORAGE_RANGE
 from decision.ir.program import Op
-from verify.behaviour.cells import Integers
 from verify.behaviour.decided import Decided
 
 MOST = 1 << 22

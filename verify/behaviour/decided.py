@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
-from verify.behaviour.cells import Boxes, Cells, Integers
+from verify.behaviour.cells import Boxes, Cells
 
 MOST_SUMS = 1 << 22
 ONE = 1 << ACTION_BITS

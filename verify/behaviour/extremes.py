@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from verify.behaviour.cells import Boxes, Cells, Integers
+from decision.ir.arrays import Integers
+from verify.behaviour.cells import Boxes, Cells
 
 AT_ONCE = 256
 MOST_BOXES = 400_000

@@ -10,13 +10,13 @@ from math import ceil
 import numpy as np
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
 from decision.policy.features import PccRlCongestion, RlCcCongestion
 from decision.policy.policy import Observation
-from verify.behaviour.cells import Integers
 from verify.behaviour.circles import Circles
 from verify.behaviour.contexts import Contexts, Fields, only
 from verify.behaviour.decided import ONE, Decided, cone

@@ -7,8 +7,9 @@ may fail in a state that nothing leads to; the witness says which.
 import numpy as np
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 from decision.ir.program import Op
-from verify.behaviour.cells import FAR, Boxes, Integers
+from verify.behaviour.cells import FAR, Boxes
 from verify.behaviour.decided import ONE, Decided
 from verify.behaviour.extremes import Extreme, greatest
 from verify.behaviour.finding import Finding, judged

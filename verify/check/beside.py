@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats, Integers
 from decision.ir.formats import FEATURE_LIMIT
 from decision.policy.actions import Multiplier, TanhMap
 from decision.policy.cells import act
@@ -26,8 +27,6 @@ from decision.policy.tree_decision import build_observer, feature_names
 from verify.check.refused import Refused
 from verify.trusted.deviation import TeacherClaim
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 AT_ONCE = 1 << 15
 TRIED = 4
 """Of the boxes that are left of these, states that are looked at: a claim that is wrong ends there."""

@@ -9,8 +9,8 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decision.ir.arrays import Integers
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
@@ -18,7 +18,6 @@ from decision.policy.rate import multiplied
 from decision.policy.student import Student
 from verify.check.refused import Refused
 
-Integers = NDArray[np.int64]
 MOST_CELLS = 1 << 22
 MOST_COLUMNS = 32
 """Axes that an array of NumPy has in every version that rlcc runs with."""

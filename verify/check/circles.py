@@ -10,8 +10,8 @@ from functools import cached_property
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decision.ir.arrays import Integers
 from decision.ir.interpret import trace
 from decision.ir.program import Op
 from verify.check.cells import Table
@@ -21,7 +21,6 @@ from verify.trusted import wording
 from verify.trusted.certificate import FindingClaim
 from verify.trusted.properties import NoCycle
 
-Integers = NDArray[np.int64]
 MOST_STATES = 1 << 22
 
 

@@ -10,14 +10,12 @@ Two contexts with their fields in the same intervals of all these decide alike, 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decision.ir.arrays import Integers
 from decision.ir.interface import STORAGE_RANGE
 from decision.ir.program import Op, Program
 from verify.check.cells import Table, made_of
 from verify.check.refused import Refused
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

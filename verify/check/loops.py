@@ -12,6 +12,7 @@ from math import ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Integers
 from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 from decision.policy.features import PccRlCongestion, RlCcCongestion
@@ -24,7 +25,6 @@ from verify.trusted import wording
 from verify.trusted.certificate import FindingClaim, Verdict
 from verify.trusted.properties import FixedPoint, NoRiseAbove
 
-Integers = NDArray[np.int64]
 MOST_CONTEXTS = 1 << 22
 MOST_STATES = 1 << 24
 RATE_BITS = 32

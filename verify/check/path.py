@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from decision.ir.arrays import Integers
 from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 from decision.ir.interpret import trace
@@ -18,7 +18,6 @@ from verify.check.cells import made_of
 from verify.check.history import History
 from verify.check.refused import Refused
 
-Integers = NDArray[np.int64]
 SENT, RESPONSE, QUEUE = "event.request_sent_ns", "event.response_ns", "event.queue_bytes"
 
 

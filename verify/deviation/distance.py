@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.policy.deciders import Pupil
 from decision.policy.neighbourhood import Around
 from decision.policy.policy import Policy
@@ -18,7 +19,7 @@ from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 from verify.deviation.furthest import ONE, Search
 from verify.deviation.histories import histories
-from verify.deviation.network import Floats, Network
+from verify.deviation.network import Network
 from verify.trusted.deviation import TeacherClaim
 
 TOLERANCE = 2e-4

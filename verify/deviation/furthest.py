@@ -14,14 +14,14 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Floats, Integers
 from decision.ir.formats import ACTION_BITS
 from decision.policy.cells import act
 from decision.policy.neighbourhood import Around
 from decision.policy.student import Student
 from verify.deviation.histories import Histories
-from verify.deviation.network import Floats, Network
+from verify.deviation.network import Network
 
-Integers = NDArray[np.int64]
 AT_ONCE = 16_384
 """Boxes that are bounded together."""
 TRIED = 512

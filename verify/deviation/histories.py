@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 from decision.ir.formats import FEATURE_LIMIT
 from decision.policy.cells import act
 from decision.policy.features import PreviousAction
 from decision.policy.student import Student
 from decision.policy.tree_decision import build_observer
 
-Integers = NDArray[np.int64]
 MOST = 200_000
 """Cells of histories; with more the actions are cut more coarsely."""
 AT_ONCE = 1 << 20

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.policy.actions import Multiplier, TanhMap
 from decision.policy.policy import Observation, Policy
 
-Floats = NDArray[np.float64]
 UNIT = 2.0**-24
 """Unit roundoff of float32."""
 FEATURE = 1e-12

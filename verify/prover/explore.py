@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from decision.ir.interpret import trace
 from decision.ir.program import STORAGE_RANGE, Op, Program
-from verify.prover.lanes import Bools, Ints
+from verify.prover.lanes import Ints
 
 STARTS, TRIES, ROUNDS = 400, 5000, 2
 """Random inputs to start from, attempts to cross a comparison in a round, and rounds."""

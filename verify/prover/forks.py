@@ -7,12 +7,13 @@ not.
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from verify.code.failures import Refused
 from verify.prover import bits
 from verify.prover.expressions import FIRST, UNKNOWN
 from verify.prover.implied import by_common_factor, implied_in
 from verify.prover.intervals import Truth, preimage, simple, truth
-from verify.prover.lanes import Bools, Ints, Lanes, constants, joined, pairs
+from verify.prover.lanes import Ints, Lanes, constants, joined, pairs
 from verify.prover.memory import address_of
 from verify.prover.spans import Spans
 from verify.prover.state import Fact, State

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from verify.prover.expressions import FIRST, MODULUS, WORD, signed
-from verify.prover.lanes import Bools, Ints, Lanes
+from verify.prover.lanes import Ints, Lanes
 from verify.prover.multiples import AtMost, multiples
 from verify.prover.spans import Spans
 from verify.prover.state import Fact, State

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from decision.ir.program import Op, Program
 from verify.code.graph import Graph
 from verify.prover.expressions import FIRST, UNKNOWN, WORD
 from verify.prover.implied import contradicted
-from verify.prover.lanes import Bools, Ints, Lanes, mixed
+from verify.prover.lanes import Ints, Lanes, mixed
 from verify.prover.partial import part_of_sum
 from verify.prover.specialise import Cuts, View
 from verify.prover.state import Column, Fact, State

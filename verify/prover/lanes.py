@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Bools
 from verify.prover.expressions import FIRST, UNKNOWN, WORD, Pool
 
 Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass

@@ -6,9 +6,10 @@ bytes are meant. Structures and the frame do not overlap (an assumption), so tha
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from verify.code.failures import Refused
 from verify.prover.expressions import FIRST, UNKNOWN, WORD, signed
-from verify.prover.lanes import Bools, Ints, Lanes, words
+from verify.prover.lanes import Ints, Lanes, words
 from verify.prover.state import State
 from verify.trusted.machine import LOADS, STORES, Instruction
 

@@ -10,8 +10,9 @@ has forgotten it, and only it, holds its name.
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from verify.prover.expressions import FIRST, WORD, Linear
-from verify.prover.lanes import Bools, Ints, mixed
+from verify.prover.lanes import Ints, mixed
 from verify.prover.specialise import View
 
 

@@ -10,11 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from verify.code.failures import Failure, Refused
 from verify.code.graph import KEPT, RA, SP, Graph
 from verify.prover.expressions import FIRST, UNKNOWN, WORD
 from verify.prover.forks import compare, compared, split_addresses
-from verify.prover.lanes import Bools, Ints, Lanes, joined, words
+from verify.prover.lanes import Ints, Lanes, joined, words
 from verify.prover.memory import from_constants, load, store
 from verify.prover.spans import Spans, masked, products, united
 from verify.prover.state import State

@@ -5,9 +5,10 @@ A range low..high is one of integers that the word is congruent to mod 2^32, as 
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from verify.prover.bits import COMPARISONS, question
 from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD
-from verify.prover.lanes import Bools, Ints, Lanes, pairs, words
+from verify.prover.lanes import Ints, Lanes, pairs, words
 from verify.prover.state import State
 
 HALF = MODULUS >> 1

@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from decision.ir.arrays import Bools
 from decision.ir.forest import Leaf, Question, leaves
 from decision.ir.forest import Node as TreeNode
 from decision.ir.program import Node, Op, Program
@@ -23,7 +24,7 @@ from verify.prover.counts import TOGETHER, Counts, counts, inputs_of
 from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.prover.implied import by_common_factor, implied_in
 from verify.prover.intervals import simple
-from verify.prover.lanes import Bools, Ints, Lanes, groups, pairs, words
+from verify.prover.lanes import Ints, Lanes, groups, pairs, words
 from verify.prover.spans import Spans, products
 from verify.prover.state import State
 

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from decision.ir.arrays import Floats
 from decision.ir.interface import Interface
 from decision.ir.program import Op, Program, ProgramBuilder
-from decision.ir.tape import FloatOp, Floats, Names, Reading, Tape, TapeBuilder, evaluate
+from decision.ir.tape import FloatOp, Names, Reading, Tape, TapeBuilder, evaluate
 
 
 class Action(BaseModel):

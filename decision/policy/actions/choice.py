@@ -20,9 +20,10 @@ from pydantic import Field, model_validator
 
 from decision.artefact.errors import InputError
 from decision.ir.argmax import argmax
+from decision.ir.arrays import Floats
 from decision.ir.interface import Interface, Knob
 from decision.ir.program import Op, Program, ProgramBuilder
-from decision.ir.tape import FloatOp, Floats, TapeBuilder
+from decision.ir.tape import FloatOp, TapeBuilder
 from decision.policy.actions.action import Action, sets_knobs
 
 MOST_ROWS = 256

@@ -14,9 +14,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.ir.interface import Interface
 from decision.ir.program import Op, Program, ProgramBuilder
-from decision.ir.tape import FloatOp, Floats, TapeBuilder
+from decision.ir.tape import FloatOp, TapeBuilder
 from decision.policy.actions.action import Action, clamp, sets_knobs, spanned
 
 LEAF_BITS = 16

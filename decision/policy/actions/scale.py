@@ -14,10 +14,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interface import Interface
 from decision.ir.program import Op, ProgramBuilder
-from decision.ir.tape import FloatOp, Floats, Names, Tape, TapeBuilder
+from decision.ir.tape import FloatOp, Names, Tape, TapeBuilder
 from decision.policy.actions.action import Action, clamp, spanned
 
 ONE = 1 << ACTION_BITS

@@ -11,9 +11,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.ir.expression import Expression, InForce, Parameter, Signal
 from decision.ir.interface import Interface
-from decision.ir.tape import Floats, Names, Reading, Tape, TapeBuilder, evaluate
+from decision.ir.tape import Names, Reading, Tape, TapeBuilder, evaluate
 
 
 @dataclass(frozen=True)

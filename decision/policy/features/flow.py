@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
+from decision.ir.arrays import Floats
 from decision.ir.expression import (
     Above,
     AtMost,
@@ -33,7 +34,6 @@ from decision.ir.interfaces.flow_rate import (
     RATE_FRACTION_BITS,
     TARGET_RATIO,
 )
-from decision.ir.tape import Floats
 from decision.policy.features.feature import Feature, Place
 
 KIBIBYTE_BITS = 10

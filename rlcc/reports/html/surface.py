@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Floats
 from decision.ir.forest import Forest
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interpret import trace
@@ -27,7 +28,6 @@ from rlcc.reports.strongest import swept
 from teachers.inference import decide_states
 from teachers.teacher import Teacher
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 ENDS = (1, 99)
 """Percentiles of the states that the teacher met: what is drawn of a column."""

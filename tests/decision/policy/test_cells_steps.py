@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from decision.ir.arrays import Integers
 from decision.ir.forest import Forest, oblivious
 from decision.ir.formats import FEATURE_LIMIT
 from decision.policy import cells
@@ -17,7 +17,6 @@ from decision.policy.policy import Limits, Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 
-Integers = NDArray[np.int64]
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
 ACTION, INFLATION, RATIO = {"kind": "previous_action"}, {"kind": "rtt_inflation"}, {"kind": "cnp_ratio"}
 MOST, LEAST = FEATURE_LIMIT - 1, -(2**31)

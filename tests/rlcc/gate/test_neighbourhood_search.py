@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Floats
 from decision.policy.cells import States
 from decision.policy.neighbourhood import Around
 from decision.policy.policy import Observation
@@ -16,7 +17,6 @@ from rlcc.gate import neighbourhood
 from rlcc.gate.neighbourhood import BATCH, extreme, furthest, teacher_actions
 from rlcc.recipe import Neighbourhood
 
-Floats = NDArray[np.float64]
 Formula = Callable[[Floats], Floats]
 PATH = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
 KINDS = [{"kind": "previous_action"}, {"kind": "rtt_inflation"}]

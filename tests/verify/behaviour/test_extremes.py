@@ -8,9 +8,10 @@ from deciders import decision, policy, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decision.ir.arrays import Integers
 from decision.ir.forest import Branch, Forest, Leaf, Node
 from verify.behaviour import extremes
-from verify.behaviour.cells import Boxes, Cells, Integers
+from verify.behaviour.cells import Boxes, Cells
 from verify.behaviour.extremes import greatest
 
 COLUMNS = 3

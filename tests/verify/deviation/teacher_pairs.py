@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from decision.ir.arrays import Integers
 from decision.ir.forest import Forest, oblivious
 from decision.ir.interpret import evaluate, trace
 from decision.policy.cells import act
@@ -19,7 +20,6 @@ CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale":
 ACTION, INFLATION, RATIO = {"kind": "previous_action"}, {"kind": "rtt_inflation"}, {"kind": "cnp_ratio"}
 START = {"slow_start": {"until": 3.0}, "brake": {"above": 12.0, "to": "0.002 line"}, "recovery": {"until": 4.0}}
 FLOWS, DECISIONS = 200, 25
-Integers = NDArray[np.int64]
 Weights = dict[str, NDArray[np.float32]]
 
 

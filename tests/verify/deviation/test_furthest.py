@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from teacher_pairs import ACTION, CONGESTION, RATIO, START, driven, policy, student, weights
 
+from decision.ir.arrays import Integers
 from decision.ir.forest import oblivious
 from decision.policy.cells import act
 from decision.policy.neighbourhood import Around
@@ -19,7 +20,6 @@ from verify.deviation.furthest import Boxes, Furthest, Search
 from verify.deviation.histories import histories
 from verify.deviation.network import Network
 
-Integers = NDArray[np.int64]
 AROUND = Around(0.2, 0.02)
 TOLERANCE = 1e-3
 GRID = np.linspace(0, 1, 4)

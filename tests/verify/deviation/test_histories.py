@@ -5,10 +5,9 @@ import pytest
 from numpy.typing import NDArray
 from teacher_pairs import ACTION, CONGESTION, INFLATION, RATIO, START, driven, policy, student
 
+from decision.ir.arrays import Integers
 from verify.deviation import histories as module
 from verify.deviation.histories import Histories, histories
-
-Integers = NDArray[np.int64]
 
 
 def held(states: Integers, of: Histories) -> NDArray[np.bool_]:
