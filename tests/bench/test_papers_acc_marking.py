@@ -1,5 +1,7 @@
 """ACC's thresholds: the least that costs no goodput, the reward's steps, a page that is whole."""
 
+import pytest
+
 from bench.papers import acc_marking
 from bench.papers.acc_marking import THRESHOLDS_KB, at, marking, reward_of_queue, smallest
 from bench.papers.found import Found
@@ -33,6 +35,7 @@ def test_the_reward_falls_by_a_tenth_for_each_doubling() -> None:
     assert [round(reward_of_queue(q), 6) for q in queues] == [1, 1, 0.9, 0.8, 0.1, 0]
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_its_pictures_are_small() -> None:
     made = acc_marking.sections()
     text = acc_marking.page(found(), made)

@@ -27,6 +27,7 @@ def found() -> Rewarded:
     return Rewarded({name: [Training(0.1, "reward", 1, 5, 80, 100.0)] * 2 for name in REWARDS}, outcomes)
 
 
+@pytest.mark.slow
 def test_choices_at_queues_are_counted_by_reward() -> None:
     its = found()
     assert its.thresholds == [20_000, 40_000, 2_560_000]

@@ -162,6 +162,7 @@ def shown(dropped: int) -> dict[tuple[str, str], Course]:
     return {place: one(*place) for place in cluster_time.over_time(contenders_of((*LABELS, *TOLD)))}
 
 
+@pytest.mark.slow
 def test_the_page_of_the_cluster_is_whole() -> None:
     made = cluster.sections(shown(0))
     # The tree has the least latency, Swift the most goodput: nobody else is on the front.

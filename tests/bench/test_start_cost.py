@@ -35,6 +35,7 @@ def test_the_trees_stay_and_the_header_changes() -> None:
     assert all(each.forest == small.forest for each in made.values())
 
 
+@pytest.mark.slow
 def test_a_start_costs_what_the_proof_says() -> None:
     made = variants(drawn(4), flagship())
     alone, started = (cost(made[text], ARTEFACT, Emission()) for text in ("trees alone", "start"))

@@ -28,6 +28,7 @@ def test_a_byte_more_is_seen(tmp_path: Path) -> None:
     assert differing(mine, TEACHERS / FLAGSHIP) == ("policy.safetensors", "policy.toml")
 
 
+@pytest.mark.slow
 def test_the_flagship_comes_out_as_it_is_shipped(tmp_path: Path) -> None:
     """Of the ten the one that takes seconds: its weights are another's, its validation is played."""
     assert command.main([FLAGSHIP, "--out", str(tmp_path / "page.md")]) == 0

@@ -133,6 +133,7 @@ def consistent(artefact: Opened, hashes: dict[str, str]) -> None:
     assert differences(artefact) == []
 
 
+@pytest.mark.slow
 def test_a_swap_before_any_file_is_read_and_back_changes_nothing_that_is_judged(
     pair: Path, hashes: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

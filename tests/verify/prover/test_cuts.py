@@ -43,6 +43,7 @@ def unmet(build: Build, found: tuple[Cut, ...]) -> set[int]:
     return {cut.pc for number, cut in enumerate(found) if number not in judge.met}
 
 
+@pytest.mark.slow
 def test_a_cut_behind_those_that_hold_a_quotient_does_not_say_how_it_came_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,6 +53,7 @@ def test_a_cut_behind_those_that_hold_a_quotient_does_not_say_how_it_came_to_be(
     assert len(unmet(build, cuts(cuts_module.cuts_of(run)))) == 1
 
 
+@pytest.mark.slow
 def test_a_product_within_a_product_has_the_name_that_a_place_holds_it_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
