@@ -14,9 +14,9 @@
 
 namespace netsim {
 
-// What is in force before a step, and how an agent's phase makes some of them: an integer program (decision/policy/start.py),
-// and the nodes of it that say what is in force, whether the phase makes the step, and what holds after it. Without a
-// phase the last two are -1.
+// What is in force before a step, and how an agent's phase makes some of them: an integer program
+// (decision/policy/start.py), and the nodes of it that say what is in force, whether the phase makes the step, and what
+// holds after it. Without a phase the last two are -1.
 struct StartConfig {
   ProgramConfig program;
   std::int32_t in_force = -1, made = -1, word = -1;

@@ -1,5 +1,5 @@
-// The agent of a fabric (decision/ir/interfaces/fabric_marking.py), one a traffic class: it is told what happened in all
-// queues of a layer since its last decision, and sets the marking of all of them alike. A port leads up where the
+// The agent of a fabric (decision/ir/interfaces/fabric_marking.py), one a traffic class: it is told what happened in
+// all queues of a layer since its last decision, and sets the marking of all of them alike. A port leads up where the
 // switch behind its link is farther from the machines than its own, and down where it is nearer, or a machine.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The one agent of a network (decision/ir/interfaces/mlfq_thresholds.py) that sets the thresholds by which flows fall from
-// class to class (demotion.hpp). It is told which flows have finished since its last decision, by their size.
+// The one agent of a network (decision/ir/interfaces/mlfq_thresholds.py) that sets the thresholds by which flows fall
+// from class to class (demotion.hpp). It is told which flows have finished since its last decision, by their size.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Agents that are queues of switch ports (decision/ir/interfaces/queue_marking.py): one a port and traffic class. A queue
-// is told what happened in it since its last decision, and sets the thresholds of its marking.
+// Agents that are queues of switch ports (decision/ir/interfaces/queue_marking.py): one a port and traffic class. A
+// queue is told what happened in it since its last decision, and sets the thresholds of its marking.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The kinds of places where agents live, by the names that interfaces have for them (decision/ir/interface.py, `site`). A
-// site's .cpp says its kind, a constant at the end of the file; nothing else lists the sites, so that another one is
+// The kinds of places where agents live, by the names that interfaces have for them (decision/ir/interface.py, `site`).
+// A site's .cpp says its kind, a constant at the end of the file; nothing else lists the sites, so that another one is
 // its own files only:
 //
 //   const SiteKind kQueues{"queue", Shape{3, 3}, make<QueueSite>, tell};
