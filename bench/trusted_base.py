@@ -1,7 +1,6 @@
-"""What a reader must believe of each claim: files and lines, by the imports of what checks it. A section of
-docs/soundness.md.
+"""The trusted base of each claim: the files that its checker imports. Updates a section of docs/soundness.md.
 
-    python -m bench.trusted_base
+python -m bench.trusted_base
 """
 
 from collections.abc import Iterable
@@ -33,18 +32,18 @@ ROOMS = {
 
 @dataclass(frozen=True)
 class Base:
-    """Python files, and their lines; of these, what the prover imports as well."""
+    """Counts of Python files and lines; ``shared``: those that the prover imports too."""
 
     files: int
     lines: int
     shared_files: int
     shared_lines: int
     rooms: dict[str, int]
-    """Lines of each of ``ROOMS``."""
+    """Lines per entry of ``ROOMS``."""
 
 
 def python(modules: Iterable[str]) -> frozenset[Path]:
-    """The Python files that modules import, themselves included."""
+    """Returns the Python files of modules and of all that they import."""
     return frozenset(path for path in imported(modules, ROOT) if path.suffix == ".py")
 
 
@@ -53,7 +52,7 @@ def lines(paths: Iterable[Path]) -> int:
 
 
 def base(modules: Iterable[str]) -> Base:
-    """Of what checks a claim."""
+    """Returns the counts for the modules that check a claim."""
     found = python(modules)
     shared = found & python(PROVER)
     rooms = {
@@ -64,7 +63,7 @@ def base(modules: Iterable[str]) -> Base:
 
 
 def section() -> str:
-    """The heading, and a table with a row a claim."""
+    """Returns the section of the page: heading, text, one row per claim."""
     head = ["claim", "checked by", "files", "lines", "imported by the prover too", *ROOMS]
     rows = [head, ["---"] * 2 + ["--:"] * (len(head) - 2)]
     for claim, modules in CLAIMS.items():
@@ -82,12 +81,12 @@ def section() -> str:
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     prover = python(PROVER)
     return f"""{HEADING}
-Who believes a claim believes these files, and what they stand on: Python, NumPy, pydantic, the solver, the compiler
-that the certificate names, Verilator and the core's RTL. Counted are Python's lines, comments too, of all that a module
-imports, in whatever function (`python -m bench.trusted_base`). The prover has {len(prover)} files with
-{lines(prover):,} lines. Which room may import which is held by a test with a mutant for each
-(`tests/rlcc/test_imports.py`): the checker imports nothing of the prover's; what both read is the specification, the
-structures, the image and the costs.
+The table counts the Python files behind each claim: all files that its checker imports, in any function. Lines include
+comments. A reader who relies on a claim relies on these files and on Python, NumPy, pydantic, the SMT solver, the
+compiler named in the certificate, Verilator and the core's RTL. The prover has {len(prover)} files with
+{lines(prover):,} lines. `tests/rlcc/test_imports.py` limits what each room may import, with a mutant per room: the
+checker imports nothing of the prover. Both read the same specification, structures, image and cycle costs. `python -m
+bench.trusted_base` updates the table.
 
 {table}
 """

@@ -1,7 +1,7 @@
-"""What of a source decides: the same hash with other comments, docstrings and white space, another with other code.
+"""Hashes of source code that ignore comments, docstrings and white space.
 
-What a computation depends on is kept under such hashes (netsim.build, rlcc.gate.remembered): a reworded sentence must
-not throw hours away, and a change of code must.
+Cached results are keyed by these hashes (netsim.build, rlcc.gate.remembered): a reworded comment must not invalidate
+hours of simulation, and a code change must.
 """
 
 import ast
@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 
 
 def _python(text: str) -> str:
-    """Its syntax tree without strings that stand as statements: docstrings, of modules to attributes."""
+    """Returns the syntax tree without docstrings, those of attributes included."""
     tree = _parsed(text)
     for node in ast.walk(tree):
         for name in ("body", "orelse", "finalbody"):
@@ -51,7 +51,7 @@ def _says_only(node: ast.AST) -> bool:
 
 
 def _c(text: str) -> str:
-    """Its tokens, a line each; a directive, which ends with its line, in one line, its blanks as one."""
+    """Returns one token per line. A preprocessor directive stays one line, with single blanks."""
     lines: list[str] = []
     for part in re.split(r"(?m)^(?=[ \t]*#)", text.replace("\\\n", "")):
         if part.lstrip(" \t").startswith("#"):
@@ -72,11 +72,11 @@ READERS: dict[str, Callable[[str], str]] = {
     **dict.fromkeys((".c", ".h", ".cpp", ".hpp"), _c),
 }
 VERBATIM = (".csv", ".sv", ".S", ".ld")
-"""Sources of which every byte counts, as of all that was compiled."""
+"""Suffixes of sources that are hashed byte by byte."""
 
 
 def meaning(path: Path) -> bytes:
-    """What of a file decides; all of it where that cannot be told, as in a file that is no source or has an error."""
+    """Returns the part of a file that determines results: all bytes if the file is no source or has a syntax error."""
     content = path.read_bytes()
     if (read := READERS.get(path.suffix)) is None:
         return content
@@ -87,7 +87,7 @@ def meaning(path: Path) -> bytes:
 
 
 def files(path: Path) -> list[Path]:
-    """The sources in a folder, sorted; of a file itself alone."""
+    """Returns the source files in a folder, sorted; a file itself."""
     if path.is_file():
         return [path]
     found = [p for p in sorted(path.rglob("*")) if p.is_file() and "__pycache__" not in p.parts]
@@ -96,15 +96,15 @@ def files(path: Path) -> list[Path]:
 
 @cache
 def package_hash(*paths: Path) -> str:
-    """Over what decides in the sources in folders, and over compiled files: another build may compute another thing."""
+    """Returns the SHA-256 over ``meaning`` of all sources in folders, and over compiled files."""
     lines = [f"{p.relative_to(path.parent)} {sha256(meaning(p))}" for path in paths for p in files(path)]
     return sha256("\n".join(lines).encode())
 
 
 def imported(modules: Iterable[str], root: Path) -> list[Path]:
-    """The files of modules below ``root`` and of all that they import there, wherever in them, sorted: Python's, what
-    was compiled, and what is no Python in the packages that they lie in. A package that imports by names that are
-    computed counts whole. InputError where a module is not there."""
+    """Returns the files of modules below ``root`` and of all that they import there, in any function, sorted: Python
+    files, compiled extensions, and data files of their packages. A package that calls import_module counts whole.
+    Raises InputError if a module is missing."""
     todo, seen = list(modules), set[str]()
     found: set[Path] = set()
     while todo:
@@ -140,7 +140,7 @@ def _package(path: Path) -> Path:
 
 
 def _file(name: str, root: Path) -> Path | None:
-    """Of a module, or of a package; None where there is no such module."""
+    """Returns the file of a module or package; None if there is no such module."""
     place = root.joinpath(*name.split("."))
     for path in (place.with_suffix(".py"), place / "__init__.py"):
         if path.is_file():
@@ -150,7 +150,7 @@ def _file(name: str, root: Path) -> Path | None:
 
 
 def _imports(path: Path) -> list[str]:
-    """Of a package's own file those that it begins with: what it imports later, another asks it for by name."""
+    """Returns imported names. Functions in ``__init__`` files are skipped: their imports are lazy exports."""
     tree, names = _parsed(path.read_text()), list[str]()
     for node in tree.body if path.stem == "__init__" else ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""What arrays are made of: the types that signatures name."""
+"""Array types of signatures."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,1 +1,1 @@
-"""The gate: what a firmware is asked, what was measured of it, and the verdict. ``gate.gate`` is the door."""
+"""The gate: checks, measurements and the verdict. ``gate.gate`` runs it."""

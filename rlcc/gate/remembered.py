@@ -72,13 +72,13 @@ def _entry(name: str, parts: object) -> tuple[Path, dict[str, str]]:
 
 @cache
 def checker_hash() -> str:
-    """SHA-256 over what decides in ``source_files``."""
+    """Returns the SHA-256 over ``meaning`` of ``source_files``."""
     lines = [f"{path.name} {sha256(meaning(path))}" for path in source_files()]
     return sha256("\n".join(lines).encode())
 
 
 def source_files() -> list[Path]:
-    """All that ``DECIDE`` import, in whatever function."""
+    """Returns the files of ``DECIDE`` and of all that they import, in any function."""
     return imported(DECIDE, ROOT)
 
 

@@ -1,4 +1,4 @@
-"""What of a source decides: words change no hash, operators do; and which files a module's results depend on."""
+"""Source hashes: comments change nothing, operators do; the files that a module depends on."""
 
 import subprocess
 from pathlib import Path
