@@ -13,17 +13,17 @@ from rlcc.gate.certified import PLACE
 @click.command()
 @click.argument("firmware", type=FOLDER)
 @click.option(
-    "--certificate", type=FOLDER, help="Of the proof. [default: certificate/certificate.json beside FIRMWARE]"
+    "--certificate", type=FOLDER, help="Certificate file. [default: certificate/certificate.json next to FIRMWARE]"
 )
 @click.option("--key", required=True, type=FOLDER, help="Private Ed25519 key, PEM without a password.")
-@click.option("--teacher", type=FOLDER, help="Of the distance that the certificate claims, where it claims one.")
-@click.option("-o", "--out", required=True, type=FOLDER, help="The envelope's file.")
+@click.option("--teacher", type=FOLDER, help="Teacher of the certificate's deviation bound, if it has one.")
+@click.option("-o", "--out", required=True, type=FOLDER, help="Output file: the DSSE envelope.")
 def command(firmware: Path, certificate: Path | None, key: Path, teacher: Path | None, out: Path) -> int:
-    """State FIRMWARE's files and what its certificate claims of them, and sign it with KEY: in-toto in a DSSE envelope.
+    """Sign the claims of FIRMWARE's certificate with KEY, as an in-toto statement in a DSSE envelope.
 
-    The certificate is checked again before anything is signed, as `rlcc verify --check` does.
+    The certificate is checked again first, as by `rlcc verify --check`.
 
-    Exit code 0: written; 1: the certificate does not hold, and nothing is written; 2: could not run.
+    Exit code 0: written; 1: the certificate does not hold, nothing is written; 2: could not run.
     """
     from rlcc.attestation import Refused, attest
 

@@ -33,7 +33,7 @@ CHECKED_DURATION = "20 ms"
     "--row",
     "rows",
     multiple=True,
-    help="A row of the network's own columns, numbers with commas between: what is decided there. Repeatable.",
+    help="Network inputs, comma-separated: print the decision. Repeatable.",
 )
 @click.option(
     "--rows",
@@ -41,16 +41,21 @@ CHECKED_DURATION = "20 ms"
     type=FOLDER,
     help="CSV of your own forward passes: inputs by name (previous_action_0, ..), then outputs.",
 )
-@click.option("--picture", type=FOLDER, help="PNG: the action over the two columns that move it most.")
-@click.option("--scenario", default="many-to-one:8", show_default=True, help="Whose rows --picture draws.")
-@click.option("--network", "network_file", type=FOLDER, help="TOML file: the network of --picture.")
-@click.option("--senders", default="dcqcn", show_default=True, help="Baseline at the flows, for agents that are none.")
+@click.option("--picture", type=FOLDER, help="Output file, PNG: the action over the two inputs with most influence.")
+@click.option("--scenario", default="many-to-one:8", show_default=True, help="Scenario of --picture.")
+@click.option("--network", "network_file", type=FOLDER, help="Network of --picture, TOML file.")
+@click.option(
+    "--senders",
+    default="dcqcn",
+    show_default=True,
+    help="Baseline that controls the flows, if the agents are not flows.",
+)
 @click.option(
     "--period",
     default="100 us",
     show_default=True,
     callback=quantity(parse_duration_ps),
-    help="How often such agents are asked.",
+    help="Decision period of agents that are not flows.",
 )
 @click.pass_context
 def command(
@@ -64,9 +69,9 @@ def command(
     senders: str,
     period: int,
 ) -> None:
-    """Say what TEACHER (a folder, or weights with a policy.toml beside them) is read as: layers, columns, actions.
+    """Show how TEACHER is interpreted: layers, input columns, actions.
 
-    Exit code 1 where your own forward passes differ.
+    TEACHER is a folder, or a weights file next to a policy.toml. Exit code 1: your own forward passes (--rows) differ.
     """
     from teachers.load import load_with_layout
     from teachers.parity import TOLERANCE, parity

@@ -28,15 +28,21 @@ DEFAULT = EmulateOptions()
 @click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
 @click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
 @click.option("--optimise", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
-@click.option("--lines", default=12, show_default=True, type=click.IntRange(0), help="Lines of C shown, dearest first.")
-@click.option("--out", type=FOLDER, help="Folder for a picture of each path and cycles.json.")
+@click.option(
+    "--lines",
+    default=12,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Number of C lines to print, most expensive first.",
+)
+@click.option("--out", type=FOLDER, help="Output folder: flame graphs and cycles.json.")
 @foreign_option
 def command(
     firmware: Path, profile: str, compiler: str, optimise: str, lines: int, out: Path | None, foreign: bool
 ) -> None:
-    """Tell every cycle of FIRMWARE's decision to the line of C that costs it: on the worst path, and on average.
+    """Break down the cycles of FIRMWARE's decision by part, tree and source line, on the worst path and on average.
 
-    The worst path is the witness of the certificate beside FIRMWARE, if it is of this engine; else the slowest vector.
+    The worst path is the witness of the certificate next to FIRMWARE if its engine matches, else the slowest vector.
     Exit code 0; 2: could not run.
     """
     from rlcc.cycles.measure import measure

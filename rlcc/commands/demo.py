@@ -12,12 +12,12 @@ from rlcc.shipped import recipes
 
 @click.command()
 @click.argument("name", type=click.Choice(list(recipes())), default="rl-cc")
-@click.option("--out", type=FOLDER, help=f"Folder of the artefacts. [default: {RUNS}/<NAME>]")
+@click.option("--out", type=FOLDER, help=f"Output folder. [default: {RUNS}/<NAME>]")
 @click.pass_context
 def command(ctx: click.Context, name: str, out: Path | None) -> int:
-    """Run the recipe NAME (rl-cc) that came with rlcc, and say where it lies.
+    """Run the recipe NAME (default: rl-cc) shipped with rlcc, and print where it lies.
 
-    Exit codes are those of `rlcc run`: 0 PASS, 1 FAIL, 2 could not run.
+    Exit codes as of `rlcc run`: 0 PASS, 1 FAIL, 2 could not run.
     """
     recipe = recipes()[name]
     click.echo(f"rlcc run {recipe}")

@@ -19,33 +19,37 @@ DEFAULT = DistillOptions()
 @click.command()
 @click.argument("teacher", type=FOLDER)
 @click.argument("rollouts", type=FOLDER)
-@click.option("--trees", type=int, default=DEFAULT.trees, show_default=True, help="At most this many trees.")
-@click.option("--depth", type=int, default=DEFAULT.depth, show_default=True, help="At most this deep.")
-@click.option("--borders", type=int, default=DEFAULT.borders, show_default=True, help="Candidate thresholds a feature.")
-@click.option("--window", type=int, help="Decisions the student looks at. [default: the teacher's window]")
-@click.option("--rounds", type=int, default=DEFAULT.rounds, show_default=True, help="DAgger rounds, at most.")
+@click.option("--trees", type=int, default=DEFAULT.trees, show_default=True, help="Maximum number of trees.")
+@click.option("--depth", type=int, default=DEFAULT.depth, show_default=True, help="Maximum tree depth.")
+@click.option(
+    "--borders", type=int, default=DEFAULT.borders, show_default=True, help="Candidate thresholds per feature."
+)
+@click.option("--window", type=int, help="History length, decisions. [default: the teacher's window]")
+@click.option("--rounds", type=int, default=DEFAULT.rounds, show_default=True, help="Maximum number of DAgger rounds.")
 @click.option(
     "--patience",
     type=int,
     default=DEFAULT.patience,
     show_default=True,
-    help="Rounds without a closer student, then no more.",
+    help="Stop after this many rounds without improvement.",
 )
-@click.option("--rows", type=int, default=DEFAULT.rows, show_default=True, help="Decisions sampled of each run.")
+@click.option("--rows", type=int, default=DEFAULT.rows, show_default=True, help="Decisions sampled per run.")
 @click.option(
     "--anywhere",
     type=float,
     default=DEFAULT.anywhere,
     show_default=True,
-    help="Weight, in runs, of states with signals from anywhere in their range.",
+    help="Weight of uniform-state samples, in runs.",
 )
 @click.option(
-    "--falling", multiple=True, help="A feature more of which must never raise the rate, by its name in student.json."
+    "--falling",
+    multiple=True,
+    help="Feature with a monotone decreasing effect on the rate, by its name in student.json.",
 )
 @click.option(
     "--within",
     type=float,
-    help="How far outside its teacher's actions the student may be; states that are further become rows.",
+    help="Maximum deviation from the teacher's action range; states beyond it become rows.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @out_option
@@ -55,7 +59,7 @@ def command(
 ) -> None:
     """Distil TEACHER into trees on ROLLOUTS; write student.json and student.cbm to OUT.
 
-    DAgger rounds run in the networks that the rollouts were made in.
+    DAgger rounds run in the networks of the rollouts.
     """
     asked = {name: value for name, value in limits.items() if value is not None}
     options = validate(DistillOptions, asked | {"falling": list(falling)}, "options of rlcc distill")

@@ -13,9 +13,9 @@ from rlcc.doctor import Finding, examine
 
 @click.command()
 def command() -> int:
-    """Say what is installed, which versions, and what is missing with the command that installs it.
+    """Report installed and missing dependencies, with versions and the command that installs what is missing.
 
-    Exits with 0 if all required parts are there, with 2 if one is missing.
+    Exit code 0: all required parts are installed; 2: one is missing.
     """
     out = console(160)  # a file or pipe has no width to keep to
     findings = list(examine())

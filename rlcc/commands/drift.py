@@ -15,12 +15,14 @@ from rlcc.drift import MOST, drift, interval
 @click.command()
 @click.argument("now", type=FOLDER, nargs=-1, required=True)
 @click.argument("made_on", type=FOLDER)
-@click.option("--most", callback=share, help=f"Decisions beyond what it was made on.  [default: {MOST:.0%}]")
+@click.option(
+    "--most", callback=share, help=f"Maximum share of decisions outside the training data.  [default: {MOST:.0%}]"
+)
 @click.pass_context
 def command(context: click.Context, now: tuple[Path, ...], made_on: Path, most: float | None) -> None:
-    """Say how far traffic has left what a student was made on: NOW and MADE_ON are visits, by rlcc visits.
+    """Report how far traffic drifted from the data that a student was trained on.
 
-    Exit code 0: it has not, 1: it has, so distil again, 2: could not run.
+    NOW and MADE_ON are files of `rlcc visits`. Exit code 0: no drift; 1: drift, distil again; 2: could not run.
     """
     here = drift(joined(Visits.read(path) for path in now), Visits.read(made_on))
     table = Table(box=None, pad_edge=False, header_style="bold")

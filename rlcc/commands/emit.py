@@ -25,33 +25,43 @@ BITS = click.Choice(["8", "16"])
 
 @click.command()
 @click.argument("source", type=FOLDER)
-@click.option("--grid", type=FOLDER, help="Of a model file: TOML with the range of each feature.")
-@click.option("--target", help=f"Of a student or network: {', '.join(TARGETS)}, or all.  [default: connectx6dx]")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the random vectors.")
-@click.option("--engine", type=click.Choice(list(ENGINES)), help="Cost model that chooses.  [default: ibex-small]")
-@click.option("--optimise", type=click.Choice(OBJECTIVES), help="What to keep small.  [default: worst]")
+@click.option("--grid", type=FOLDER, help="Feature ranges of a model file, TOML.")
+@click.option("--target", help=f"Target device: {', '.join(TARGETS)}, or all.  [default: connectx6dx]")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random test vectors.")
 @click.option(
-    "--form", type=click.Choice([*FORMS, *NETWORK_FORMS]), help="Of trees, or of a teacher's network.  [default: auto]"
+    "--engine", type=click.Choice(list(ENGINES)), help="Cost model for choosing the form.  [default: ibex-small]"
 )
-@click.option("--rollouts", type=FOLDER, help="Of a network: recorded decisions to calibrate on.")
-@click.option("--recipe", type=FOLDER, help="Of a network: what the rollouts were made by, where agents are not flows.")
-@click.option("--activation-bits", type=BITS, help="Of a network: values between layers.  [default: 16]")
-@click.option("--hidden-bits", type=BITS, help="Of an LSTM: hidden values in the context.  [default: 8]")
-@click.option("--context-bytes", type=click.IntRange(4), help="Of a network: bytes a flow, if fewer than the target's.")
-@click.option("--max-code", type=click.IntRange(0), help="Bytes of code, predicted.")
-@click.option("--max-table", type=click.IntRange(0), help="Bytes of constant tables.  [default: 2048]")
-@click.option("--max-cycles", type=click.IntRange(0), help="Of the trees, predicted: the smallest form that keeps it.")
-@click.option("--without", multiple=True, help=f"Leave out a pass: {', '.join(PASSES)}. Repeatable.")
-@click.option("--one-function", is_flag=True, default=None, help="No function of its own for a tree in branches.")
-@click.option("--fix", multiple=True, help="A parameter that becomes a constant. Repeatable.")
-@click.option("--dump-passes", "dumps", type=FOLDER, help="Folder for the decision as text after each pass.")
+@click.option("--optimise", type=click.Choice(OBJECTIVES), help="Optimisation goal.  [default: worst]")
+@click.option(
+    "--form", type=click.Choice([*FORMS, *NETWORK_FORMS]), help="Form of the trees or network.  [default: auto]"
+)
+@click.option("--rollouts", type=FOLDER, help="Rollouts to calibrate a quantised network on.")
+@click.option("--recipe", type=FOLDER, help="Recipe of the rollouts, for networks whose agents are not flows.")
+@click.option("--activation-bits", type=BITS, help="Bits of activations (networks).  [default: 16]")
+@click.option("--hidden-bits", type=BITS, help="Bits of an LSTM's hidden state.  [default: 8]")
+@click.option(
+    "--context-bytes",
+    type=click.IntRange(4),
+    help="Context bytes per flow for a quantised network, if less than the target's.",
+)
+@click.option("--max-code", type=click.IntRange(0), help="Maximum predicted code size, bytes.")
+@click.option("--max-table", type=click.IntRange(0), help="Maximum size of constant tables, bytes.  [default: 2048]")
+@click.option(
+    "--max-cycles",
+    type=click.IntRange(0),
+    help="Maximum predicted cycles of the trees: take the smallest form within it.",
+)
+@click.option("--without", multiple=True, help=f"Pass to skip: {', '.join(PASSES)}. Repeatable.")
+@click.option("--one-function", is_flag=True, default=None, help="Inline trees that are emitted as branches.")
+@click.option("--fix", multiple=True, help="Parameter to emit as a constant. Repeatable.")
+@click.option("--dump-passes", "dumps", type=FOLDER, help="Output folder: the program as text after each pass.")
 @out_option
 def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **asked: Any) -> None:
-    """Write the firmware folder OUT of SOURCE: C, header, vectors, manifest; of a student or a network its adapter too.
+    """Write the firmware folder OUT: C, header, test vectors and manifest; for a student or network also the adapter.
 
-    SOURCE is the folder of a student, or a model file of CatBoost (cbm, JSON), XGBoost (JSON), LightGBM (text) or
-    treelite, held against its library where that is installed: OUT.compared.json. With --form mlp-int8 or lstm-int8
-    it is a teacher, whose network is quantised.
+    SOURCE is a student's folder, or a model file of CatBoost (cbm, JSON), XGBoost (JSON), LightGBM (text) or treelite.
+    A model file is compared with its library if that is installed: OUT.compared.json. With --form mlp-int8 or
+    lstm-int8, SOURCE is a teacher whose network is quantised.
     """
     chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in asked.items() if v not in (None, ())}
     with stage("emit") as (figures, progress), repeated(progress) as say:

@@ -23,12 +23,12 @@ DEFAULT = EmulateOptions()
 @click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
 @click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
 @click.option("--optimise", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
-@click.option("--json", "json_file", type=FOLDER, help="Also write the report as JSON.")
+@click.option("--json", "json_file", type=FOLDER, help="Output file: the report as JSON.")
 @foreign_option
 def command(firmware: Path, profile: str, compiler: str, optimise: str, json_file: Path | None, foreign: bool) -> int:
-    """Run every vector of FIRMWARE on the core: bit-equality and cycles of one decision, call to return.
+    """Run all test vectors of FIRMWARE on the core: bit-equality, and cycles of one decision from call to return.
 
-    Exit code 0: all equal, nothing forbidden; 1: not so; 2: could not run.
+    Exit code 0: all equal, nothing forbidden; 1: otherwise; 2: could not run.
     """
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
     engine = validate(EmulateOptions, chosen, "options of rlcc emulate")

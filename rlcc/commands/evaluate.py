@@ -35,30 +35,34 @@ UNFOLDED = 1000
 
 @click.command()
 @click.argument("policies", nargs=-1, required=True)
-@click.option("--stack", type=click.Choice(STACKS), default="netsim", show_default=True, help="What carries the flows.")
-@click.option("--path", "paths", multiple=True, help="Of --stack linux: RATE, RTT, QUEUE[, MARK-MARK]. Repeatable.")
+@click.option("--stack", type=click.Choice(STACKS), default="netsim", show_default=True, help="Transport of the flows.")
+@click.option(
+    "--path", "paths", multiple=True, help="Path of --stack linux: RATE, RTT, QUEUE[, MARK-MARK]. Repeatable."
+)
 @click.option(
     "--predict",
     type=click.Choice(("show", "hold")),
-    help="Of --stack linux: set firmware's cells beside netsim's; hold: exit 1 where one is too far off.",
+    help="Compare --stack linux with netsim's prediction; hold: exit code 1 if one deviates.",
 )
-@click.option("--scenario", "scenarios", multiple=True, default=SCENARIOS, show_default=True, help="Repeatable.")
-@click.option("--suite", help="quick, full or a TOML file: its cells, its baselines, and a page on who wins.")
-@seed_option(11)
-@click.option("--duration", callback=TIME, help="Of each run; measured from 25 % to 85 % of it. [default: 200 ms]")
-@click.option("--decision-latency", callback=TIME, help="What a decision takes where no @LATENCY says so.")
 @click.option(
-    "--profile", default=EmulateOptions().profile, show_default=True, help="Engine that firmware is timed on."
+    "--scenario", "scenarios", multiple=True, default=SCENARIOS, show_default=True, help="Scenario. Repeatable."
 )
-@click.option("--engines", type=int, help="Engines of a NIC, for which decisions wait. [default: one a flow]")
-@click.option("--engine-queue", type=int, help="Events that may wait at an engine.")
-@click.option("--overload", type=click.Choice(OVERLOAD), help="What an event does at a busy engine. [default: wait]")
-@click.option("--network", "network_file", type=FOLDER, help="TOML file: the network where it is not the default one.")
-@click.option("--metric", "metrics", multiple=True, help="Column of the table, repeatable. [default: a few]")
+@click.option("--suite", help="Suite: quick, full or a TOML file. Writes a page that ranks the policies.")
+@seed_option(11)
+@click.option("--duration", callback=TIME, help="Duration of each run; measured from 25 % to 85 %. [default: 200 ms]")
+@click.option("--decision-latency", callback=TIME, help="Decision latency, unless given by @LATENCY.")
+@click.option(
+    "--profile", default=EmulateOptions().profile, show_default=True, help="Engine profile for timing firmware."
+)
+@click.option("--engines", type=int, help="Engines per NIC; decisions queue for them. [default: one per flow]")
+@click.option("--engine-queue", type=int, help="Queue length of an engine, events.")
+@click.option("--overload", type=click.Choice(OVERLOAD), help="Policy for events at a busy engine. [default: wait]")
+@click.option("--network", "network_file", type=FOLDER, help="Network, TOML file.")
+@click.option("--metric", "metrics", multiple=True, help="Column of the table. Repeatable. [default: a selection]")
 @where_options("processes")
-@click.option("--out", type=FOLDER, help="Folder that keeps each run and receives the evaluation.")
-@click.option("--no-pictures", "pictures", flag_value=False, default=True, help="Draw nothing in --out.")
-@click.option("--json", "json_file", type=FOLDER, help="Also write all metrics as JSON.")
+@click.option("--out", type=FOLDER, help="Output folder: cached runs and the evaluation.")
+@click.option("--no-pictures", "pictures", flag_value=False, default=True, help="Skip pictures in --out.")
+@click.option("--json", "json_file", type=FOLDER, help="Output file: all metrics as JSON.")
 @foreign_option
 def command(
     policies: tuple[str, ...],
@@ -81,13 +85,13 @@ def command(
     json_file: Path | None,
     foreign: bool,
 ) -> None:
-    """Run POLICIES in the same networks with the same seeds; print a table.
+    """Compare POLICIES in the same networks with the same seeds; print a table.
 
-    POLICY is [LABEL=]WHAT[@target:RATIO][@LATENCY]: a teacher, a student, a firmware folder, or a baseline by its name
-    or TOML file; RATIO turns the operator's target to so many times the trained one, where the policy has it.
-    FIRMWARE@PROFILE and FIRMWARE@rtl:PROFILE let the emulated core decide.
-    POLICY@25%+POLICY@75% share a network, each with so much of its flows; @class:1 behind one names its queue.
-    With --stack linux a real kernel's TCP carries the flows: firmware of the target linux-bpf, cubic, reno, bbr, dctcp.
+    POLICY is [LABEL=]WHAT[@target:RATIO][@LATENCY]. WHAT is a teacher, a student, a firmware folder, or a baseline by
+    its name or TOML file. RATIO scales the operator's target, if the policy has one. FIRMWARE@PROFILE and
+    FIRMWARE@rtl:PROFILE decide on the emulated core. POLICY@25%+POLICY@75% share a network, each with its share of the
+    flows; @class:1 after one selects its queue. With --stack linux a real kernel's TCP carries the flows: firmware of
+    the target linux-bpf, cubic, reno, bbr, dctcp.
     """
     from rlcc.evaluation import report
 

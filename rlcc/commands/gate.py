@@ -37,32 +37,46 @@ def _limits(command: Command) -> Command:
     for option in reversed(
         [
             click.option(
-                "--budget", callback=quantity(parse_duration_ps), help='What a decision may take, for example "0.9 us".'
+                "--budget", callback=quantity(parse_duration_ps), help='Maximum decision time, for example "0.9 us".'
             ),
-            click.option("--no-certificate", is_flag=True, help="Hold the budget against what was measured."),
             click.option(
-                "--margin", callback=share, help='On the slowest vector where nothing is proved. [default: "10 %"]'
+                "--no-certificate",
+                is_flag=True,
+                help="Compare the budget with measured cycles only; require no certificate.",
             ),
-            click.option("--max-code", type=bytes_of, help="Bytes of code. [default: the profile's]"),
-            click.option("--max-table", type=bytes_of, help="Bytes of constant tables. [default: the profile's]"),
-            click.option("--max-context", type=bytes_of, help="Bytes of a flow's context. [default: the profile's]"),
-            click.option("--max-stack", type=bytes_of, help="Bytes of stack. [default: the profile's]"),
+            click.option(
+                "--margin", callback=share, help='Margin on the slowest vector if nothing is proved. [default: "10 %"]'
+            ),
+            click.option("--max-code", type=bytes_of, help="Maximum code size, bytes. [default: the profile's]"),
+            click.option(
+                "--max-table", type=bytes_of, help="Maximum size of constant tables, bytes. [default: the profile's]"
+            ),
+            click.option(
+                "--max-context", type=bytes_of, help="Maximum context size, bytes per flow. [default: the profile's]"
+            ),
+            click.option("--max-stack", type=bytes_of, help="Maximum stack size, bytes. [default: the profile's]"),
             click.option(
                 "--max-outside",
                 type=click.FloatRange(0, 4),
-                help="Of the student's action outside its teacher's around a state. [default: 0.25]",
+                help="Maximum deviation from the teacher's action range. [default: 0.25]",
             ),
-            click.option("--around", callback=share, help='Every signal of that state. [default: "20 %"]'),
             click.option(
-                "--around-action", type=click.FloatRange(0, 4), help="Every past action of it. [default: 0.02]"
+                "--around", callback=share, help='Neighbourhood: relative change of each signal. [default: "20 %"]'
+            ),
+            click.option(
+                "--around-action",
+                type=click.FloatRange(0, 4),
+                help="Neighbourhood: absolute change of each past action. [default: 0.02]",
             ),
             click.option(
                 "--no-distance-proof",
                 is_flag=True,
-                help="Pass where the distance over all states cannot be proved; its row says why.",
+                help="Accept an unproved deviation bound; its check says why.",
             ),
-            click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware."),
-            click.option("--max-regression", callback=share, help='Over the reference. [default: "5 %"]'),
+            click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware, the reference."),
+            click.option(
+                "--max-regression", callback=share, help='Maximum regression from the reference. [default: "5 %"]'
+            ),
         ]
     ):
         command = option(command)
@@ -71,44 +85,46 @@ def _limits(command: Command) -> Command:
 
 @click.command()
 @click.argument("firmware", type=FOLDER)
-@click.option("--recipe", "recipe_file", type=FOLDER, help="Takes teacher, engine and limits from here.")
-@click.option("--teacher", type=FOLDER, help="The teacher that the student is compared with.")
+@click.option("--recipe", "recipe_file", type=FOLDER, help="Recipe with teacher, engine and limits.")
+@click.option("--teacher", type=FOLDER, help="Teacher to compare the student with.")
 @click.option("--profile", help="Engine profile, name or TOML file. [default: ibex-small]")
 @click.option("--compiler", help="clang or gcc. [default: clang]")
 @click.option("--optimise", help="Optimisation level. [default: -O2]")
 @_limits
 @click.option(
-    "--rollouts", type=FOLDER, help="Of `rlcc rollout`, held out. [default: made here, with a seed of their own]"
+    "--rollouts", type=FOLDER, help="Held-out rollouts of `rlcc rollout`. [default: simulated with a separate seed]"
 )
-@click.option("--scenario", "scenarios", multiple=True, help="Of the closed loop; repeatable.")
-@click.option("--seed", "seeds", multiple=True, type=click.IntRange(0), help="Of the closed loop; repeatable.")
+@click.option("--scenario", "scenarios", multiple=True, help="Closed-loop networks. Repeatable.")
+@click.option("--seed", "seeds", multiple=True, type=click.IntRange(0), help="Closed-loop networks. Repeatable.")
 @click.option(
-    "--certificate", type=FOLDER, help="Of the proof. [default: certificate/certificate.json beside FIRMWARE]"
+    "--certificate", type=FOLDER, help="Certificate file. [default: certificate/certificate.json next to FIRMWARE]"
 )
-@click.option("--attestation", type=FOLDER, help="Of `rlcc attest`: files and claims must be as signed; needs --key.")
-@click.option("--key", type=FOLDER, help="Public Ed25519 key, PEM, of who signs.")
+@click.option(
+    "--attestation", type=FOLDER, help="Envelope of `rlcc attest`: files and claims must match. Requires --key."
+)
+@click.option("--key", type=FOLDER, help="Public Ed25519 key of the signer, PEM.")
 @click.option(
     "--linux",
     multiple=True,
     metavar="PATH",
-    help="Also on a real kernel: RATE, RTT, QUEUE, where netsim must predict it.",
+    help="Path for a run in a real kernel: RATE, RTT, QUEUE. netsim must predict it.",
 )
-@click.option("--run-on-host", is_flag=True, help="Also run the C on this machine, under the sanitizer.")
+@click.option("--run-on-host", is_flag=True, help="Also run the C on this machine under sanitizers.")
 @click.option(
     "--no-cache",
     is_flag=True,
     help="Take nothing from the cache: check a certificate again, and build the emulated core anew.",
 )
-@click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Seconds.")
-@click.option("--sarif", "sarif_file", type=FOLDER, help="Also write this SARIF file.")
-@click.option("--out", type=FOLDER, help="Folder of the verdict. [default: verdict beside FIRMWARE]")
+@click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Time limit, seconds.")
+@click.option("--sarif", "sarif_file", type=FOLDER, help="Output file, SARIF.")
+@click.option("--out", type=FOLDER, help="Output folder of the verdict. [default: verdict next to FIRMWARE]")
 @where_options("threads")
 def command(firmware: Path, out: Path | None, **asked: Any) -> int:
-    """Judge FIRMWARE: equality with the model, proof, worst case against the budget, sizes, regression against a
-    reference, actions and closed loop against its teacher. A model made elsewhere has no teacher: there the latter
-    are left out.
+    """Judge FIRMWARE: equality with the model, proof, worst case and budget, sizes, regression, actions and closed
+    loop.
 
-    Writes verdict.json, junit.xml, summary.md and report.html. Exit code 0: PASS, 1: FAIL, 2: could not run.
+    A model from another library has no teacher; its actions and closed loop are not judged. Writes verdict.json,
+    junit.xml, summary.md and report.html. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
     folder = out or firmware.resolve().parent / "verdict"
     try:

@@ -11,9 +11,14 @@ from decision.artefact.quantity import LINE_FRACTION, MOST, parse
 
 FOLDER = click.Path(path_type=Path)
 
-out_option = click.option("--out", required=True, type=FOLDER, help="Folder of the artefact.")
+out_option = click.option("--out", required=True, type=FOLDER, help="Output folder.")
 scenario_option = click.option(
-    "--scenario", "scenarios", multiple=True, default=["many-to-one:64"], show_default=True, help="Repeatable."
+    "--scenario",
+    "scenarios",
+    multiple=True,
+    default=["many-to-one:64"],
+    show_default=True,
+    help="Scenario. Repeatable.",
 )
 
 
@@ -28,7 +33,7 @@ def seed_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., An
     """Seeds of runs, repeatable."""
     seeds = click.IntRange(0)
     return click.option(
-        "--seed", "seeds", multiple=True, type=seeds, default=[default], show_default=True, help="Repeatable."
+        "--seed", "seeds", multiple=True, type=seeds, default=[default], show_default=True, help="Seed. Repeatable."
     )
 
 

@@ -19,14 +19,14 @@ TIME = quantity(parse_duration_ps)
 @click.argument("teacher", type=FOLDER)
 @scenario_option
 @seed_option(1)
-@click.option("--duration", default="40 ms", show_default=True, callback=TIME, help="Of each run.")
-@click.option("--decision-latency", default="900 ns", show_default=True, callback=TIME, help="What a decision takes.")
+@click.option("--duration", default="40 ms", show_default=True, callback=TIME, help="Duration of each run.")
+@click.option("--decision-latency", default="900 ns", show_default=True, callback=TIME, help="Decision latency.")
 @out_option
 @where_options("threads")
 def command(
     teacher: Path, scenarios: tuple[str, ...], seeds: tuple[int, ...], duration: int, decision_latency: int, out: Path
 ) -> None:
-    """Watch TEACHER decide; write one row a decision to OUT/rollouts.parquet."""
+    """Simulate TEACHER; write one row per decision to OUT/rollouts.parquet."""
     times = {"duration": f"{duration} ps", "decision_latency": f"{decision_latency} ps"}
     chosen = {"scenarios": list(scenarios), "seeds": list(seeds), **times}
     options = validate(RolloutOptions, chosen, "options of rlcc rollout")

@@ -48,19 +48,19 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
 
 @click.command()
 @click.argument("recipe_file", metavar="RECIPE", type=FOLDER)
-@click.option("--out", type=FOLDER, help="Folder of the artefacts. [default: runs/<recipe's name>]")
+@click.option("--out", type=FOLDER, help="Output folder. [default: runs/<recipe's name>]")
 @click.option(
     "--from",
     "first",
     type=click.Choice(STAGES),
     default=STAGES[0],
-    help="Start here, on the artefacts of an earlier run.",
+    help="Start at this stage, with the artefacts of an earlier run.",
 )
 @where_options("threads")
 def command(recipe_file: Path, out: Path | None, first: str) -> int:
     """Run every stage of RECIPE: rollout, distill, emit, emulate, verify, gate.
 
-    Prints a line a stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
+    Prints one line per stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
     from rlcc.gate import gate as gate_stage
     from rlcc.gate.certified import PLACE as CERTIFICATE

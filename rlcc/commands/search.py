@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("recipe_file", metavar="RECIPE", type=FOLDER)
-@click.option("--out", type=FOLDER, help="Folder of the search. [default: runs/<recipe's name>/search]")
+@click.option("--out", type=FOLDER, help="Output folder of the search. [default: runs/<recipe's name>/search]")
 @click.option(
     "--points",
     type=click.IntRange(1, MOST_POINTS),
-    help="Points judged quickly, at most. [default: the recipe's, or 60]",
+    help="Maximum number of quick evaluations. [default: the recipe's, or 60]",
 )
 @click.option(
-    "--front", type=click.IntRange(0, 1000), help="Points made whole and proved. [default: the recipe's, or 6]"
+    "--front", type=click.IntRange(0, 1000), help="Number of points to build and prove. [default: the recipe's, or 6]"
 )
 @click.option(
     "--minutes",
     type=click.FloatRange(0, min_open=True),
-    help="Begin nothing new after so many; more than half of it goes to quick judgements. [default: no limit]",
+    help="Start no work after this many minutes. [default: no limit]",
 )
-@click.option("--point", type=click.IntRange(0), help="Search nothing: write the recipe of this point.")
+@click.option("--point", type=click.IntRange(0), help="Write the recipe of this point, without a search.")
 @click.option(
-    "--to", type=FOLDER, help="File of that recipe. [default: <recipe's name>-point-N.toml in the search's folder]"
+    "--to", type=FOLDER, help="Output file of --point. [default: <recipe's name>-point-N.toml in the search folder]"
 )
 @where_options("threads")
 def command(
@@ -50,10 +50,10 @@ def command(
     point: int | None,
     to: Path | None,
 ) -> int:
-    """Search the options of RECIPE for cycles and closeness to the teacher.
+    """Search the options of RECIPE for fewer cycles and a smaller error.
 
-    Goes on where it was interrupted. Leaves every point (points.parquet), the front to look at (front.html) and, with
-    --point N, the recipe of any point for rlcc run. Needs the extra `search`. Exit code 0: done, 2: could not run.
+    An interrupted search resumes. Output: all points (points.parquet), the Pareto front (front.html) and, with --point
+    N, the recipe of a point for `rlcc run`. Requires the extra `search`. Exit code 0: done, 2: could not run.
     """
     from rlcc.search.run import Search, point_of, run
 

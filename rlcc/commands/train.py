@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("recipe_file", metavar="RECIPE", type=FOLDER)
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint of an interrupted training.")
+@click.option("--resume", is_flag=True, help="Resume from the checkpoint of an interrupted training.")
 @out_option
 @where_options("threads")
 def command(recipe_file: Path, resume: bool, out: Path) -> None:
     """Train the policy of RECIPE; write policy.safetensors and policy.toml to OUT.
 
-    A recipe with [training] is for ADPG, one continuous action of flows; with [ppo] for PPO, flows too; with [ddqn] for
-    DDQN, flows or agents asked every period that choose a row of a table, from the beginning or from a teacher on,
-    between runs or online; with [ddpg] for DDPG, flows, or such agents that set knobs between two ends; with [pg] for a
-    policy gradient, long flows for each of which a row of a table is chosen. A checkpoint beside OUT is written after
-    every episode: interrupt at will and go on with --resume.
+    The recipe's table names the method: [training] ADPG, [ppo] PPO, [ddqn] double DQN, [ddpg] DDPG, [pg] policy
+    gradient. A checkpoint next to OUT is written after every episode; --resume continues from it.
     """
     with stage("train") as (figures, progress):
         from teachers.methods import ADPG, method_of

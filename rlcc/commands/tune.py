@@ -19,17 +19,17 @@ FORMS = ("bytes", "hex", "words", "c", "bpftool")
 @click.command()
 @click.argument("firmware", type=FOLDER)
 @click.argument("settings", nargs=-1, metavar="[NAME=VALUE]...")
-@click.option("--target", help="Of a folder that was emitted for all: whose adapter.")
-@click.option("--from", "now", type=FOLDER, help="Start from these: bytes, hexadecimal, or the JSON of bpftool -j.")
-@click.option("--as", "form", type=click.Choice(FORMS), help="How to write them. [default: a table; bytes with --out]")
-@click.option("--out", type=FOLDER, help="File to write.")
+@click.option("--target", help="Target device, if the folder was emitted for all.")
+@click.option("--from", "now", type=FOLDER, help="Current parameters: bytes, hexadecimal, or JSON of bpftool -j.")
+@click.option("--as", "form", type=click.Choice(FORMS), help="Output format. [default: a table; bytes with --out]")
+@click.option("--out", type=FOLDER, help="Output file.")
 def command(
     firmware: Path, settings: tuple[str, ...], target: str | None, now: Path | None, form: str | None, out: Path | None
 ) -> None:
     """Set FIRMWARE's parameters, each with its unit: base_rtt="1.1 ms" line_rate="100 Mb/s" rate_start="1 %".
 
-    What is not named stays as in --from, or as the firmware was emitted. A name as in C (rate_start_q30=1024) takes the
-    whole number that the device keeps. Without a NAME=VALUE it shows what there is to set.
+    Other parameters keep their value of --from, or of the emitted firmware. A C name (rate_start_q30=1024) takes the
+    raw integer. Without NAME=VALUE the command lists the parameters.
     """
     words = words_of(firmware, target)
     if not words:

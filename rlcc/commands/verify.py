@@ -38,33 +38,37 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
 @click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
 @click.option("--optimise", "--opt", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
-@click.option("--bound", is_flag=True, help="Only safety and a bound of the cycles; of code that loops too.")
-@click.option("--out", type=FOLDER, help="Write the certificate to this file (and the questions beside it).")
-@click.option("--check", "certificate", type=FOLDER, help="Prove nothing: check this certificate of FIRMWARE.")
-@click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Of --check.")
+@click.option("--bound", is_flag=True, help="Prove only safety and a cycle bound. Supports loops.")
+@click.option("--out", type=FOLDER, help="Output file: the certificate, with the solver's questions next to it.")
+@click.option("--check", "certificate", type=FOLDER, help="Check this certificate of FIRMWARE, without a proof.")
+@click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Solver of --check.")
+@click.option("--proofs", type=FOLDER, help="Output file of --check, .zip: a cvc5 proof of each refuted question.")
+@click.option("--no-core", is_flag=True, help="Skip the emulated core in --check, for machines without Verilator.")
+@click.option("--recipe", "recipe_file", type=FOLDER, help="Recipe with engine, properties and teacher.")
+@click.option("--properties", help="Properties to decide: a TOML file, a certificate, or all.")
+@click.option("--teacher", type=FOLDER, help="Teacher: also bound the deviation from its action range.")
 @click.option(
-    "--proofs", type=FOLDER, help="Of --check: prove what the solver found impossible by cvc5, into this .zip."
+    "--around",
+    callback=share,
+    default="20 %",
+    show_default=True,
+    help="Neighbourhood: relative change of a signal; with --teacher.",
 )
-@click.option(
-    "--no-core", is_flag=True, help="Of --check: run nothing on the emulated core, where Verilator is not to be had."
-)
-@click.option("--recipe", "recipe_file", type=FOLDER, help="Prove what its gate asks for: engine, properties, teacher.")
-@click.option(
-    "--properties", help="Also decide what the policy does: a TOML file's, a certificate's, or all there are."
-)
-@click.option("--teacher", type=FOLDER, help="Also bound how far the student lies outside this teacher's actions.")
-@click.option("--around", callback=share, default="20 %", show_default=True, help="Of a signal; with --teacher.")
 @click.option(
     "--around-action",
     type=click.FloatRange(0, 4),
     default=0.02,
     show_default=True,
-    help="Of a past action; with --teacher.",
+    help="Neighbourhood: absolute change of a past action; with --teacher.",
 )
-@click.option("--max-outside", type=click.FloatRange(0, 4), help="A greater distance is a failure; with --teacher.")
-@click.option("--picture", type=FOLDER, help="Draw teacher and student around that state, PNG or SVG; with --teacher.")
+@click.option("--max-outside", type=click.FloatRange(0, 4), help="Maximum deviation; with --teacher.")
+@click.option(
+    "--picture", type=FOLDER, help="Output file, PNG or SVG: both policies near the worst deviation; with --teacher."
+)
 @foreign_option
-@click.option("--time-limit", type=click.IntRange(1), default=1800, show_default=True, help="Of --check: seconds.")
+@click.option(
+    "--time-limit", type=click.IntRange(1), default=1800, show_default=True, help="Time limit of --check, seconds."
+)
 @click.pass_context
 def command(
     context: click.Context,
@@ -88,34 +92,30 @@ def command(
     foreign: bool,
     time_limit: int,
 ) -> int:
-    """Prove that the machine code of FIRMWARE computes its decision program for all inputs, safely, and how long it
-    takes at most.
+    """Prove that FIRMWARE's machine code equals its decision program for all inputs, is safe, and bound its cycles.
 
-    --check takes engine, compiler and level from the certificate and prints them; where --profile, --compiler or
-    --optimise is given as well, a certificate of another is refused.
+    --check reads engine, compiler and level from the certificate. With --profile, --compiler or --optimise, a
+    certificate of another engine, compiler or level is refused.
 
-    --check --no-core checks every claim but what the core has to measure: the calibration of the cost model and the
-    witness's cycles are believed as the certificate states them. The answer says so.
+    --check --no-core skips measurements on the core: the calibration of the cost model and the witness's cycles are
+    taken from the certificate. The answer says so.
 
-    --proofs asks cvc5 for a proof of whatever the check rests on a solver for, and keeps it in the Alethe format, which
-    others can check.
+    --proofs asks cvc5 for a proof of every refuted question and writes it in the Alethe format.
 
-    --bound proves that no input takes more cycles, loads or stores where it may not, or keeps a loop going, and nothing
-    of what is computed: a network's loops are followed iteration by iteration, with ranges of words. Exit code 1 where
-    the ranges are too wide to show it.
+    --bound proves safety and a cycle bound only, not the results. It follows the loops of quantised networks iteration
+    by iteration, with ranges of words. Exit code 1: the ranges are too wide.
 
-    --properties all says of each property what holds; of a FILE's, one that does not hold is a failure. With --out they
-    stand in the certificate.
+    --properties decides each property of a FILE, or all known ones. A property of a FILE that does not hold is a
+    failure. With --out, the properties become claims of the certificate.
 
-    --teacher bounds how far the student's action can lie outside its teacher's actions around a state, over all states,
-    and shows one.
+    --teacher bounds the deviation of the student's action from its teacher's action range in the neighbourhood, over
+    all states, and prints a state near the bound.
 
-    --recipe takes engine, properties, teacher and what is around a state from a recipe; other options override it or,
-    as --properties, come to it. Where nothing can be proved of its teacher, that is said, unless the recipe asks for
-    it.
+    --recipe reads engine, properties, teacher and neighbourhood from a recipe. Other options override it; --properties
+    adds to it. If no deviation bound can be proved, the command says so, and fails only if the recipe requires it.
 
-    Exit code 0: proved (or the certificate holds); 1: refuted or not proved (or the certificate is refused), or a
-    property does not hold, or the distance is above --max-outside; 2: could not run.
+    Exit code 0: proved (or the certificate holds); 1: refuted, not proved, refused, a property does not hold, or the
+    deviation exceeds --max-outside; 2: could not run.
     """
     said = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if recipe_file is not None and (certificate is not None or bound):

@@ -23,16 +23,24 @@ TIME = quantity(parse_duration_ps)
 
 @click.command()
 @click.argument("source", type=FOLDER)
-@click.option("--recipe", type=FOLDER, help="Whose network, agents and rollouts SOURCE drives in.")
-@click.option("--scenario", "scenarios", multiple=True, help="Repeatable. [default: the recipe's, or many-to-one:64]")
+@click.option("--recipe", type=FOLDER, help="Recipe with network, agents and rollouts.")
 @click.option(
-    "--seed", "seeds", multiple=True, type=click.IntRange(0), help="Repeatable. [default: the recipe's, or 1]"
+    "--scenario", "scenarios", multiple=True, help="Scenario. Repeatable. [default: the recipe's, or many-to-one:64]"
 )
-@click.option("--duration", callback=TIME, help="Of each run. [default: the recipe's, or 40 ms]")
-@click.option("--decision-latency", callback=TIME, help="What a decision takes. [default: the recipe's, or 900 ns]")
-@click.option("--samples", "samples", type=FOLDER, multiple=True, help="Of a device, in place of networks. Repeatable.")
-@click.option("--monitor", type=FOLDER, help="Write the header that takes samples on a device; of a firmware folder.")
-@click.option("--out", type=FOLDER, help="JSON file of the counts, for rlcc drift.")
+@click.option(
+    "--seed", "seeds", multiple=True, type=click.IntRange(0), help="Seed. Repeatable. [default: the recipe's, or 1]"
+)
+@click.option("--duration", callback=TIME, help="Duration of each run. [default: the recipe's, or 40 ms]")
+@click.option("--decision-latency", callback=TIME, help="Decision latency. [default: the recipe's, or 900 ns]")
+@click.option(
+    "--samples",
+    "samples",
+    type=FOLDER,
+    multiple=True,
+    help="Samples recorded on a device, instead of simulation. Repeatable.",
+)
+@click.option("--monitor", type=FOLDER, help="Output file: C header that records samples on a device.")
+@click.option("--out", type=FOLDER, help="Output file: counts as JSON, for rlcc drift.")
 @where_options("threads")
 def command(
     source: Path,
@@ -45,7 +53,7 @@ def command(
     monitor: Path | None,
     out: Path | None,
 ) -> None:
-    """Count how often SOURCE, a student or its firmware, is asked where: in each cell of its trees."""
+    """Count how often SOURCE, a student or its firmware, visits each cell of its trees."""
     if out is None and monitor is None:
         raise InputError("name what to write: --out FILE for the counts, or --monitor FILE for the header")
     kind = kind_of(source)

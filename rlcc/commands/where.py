@@ -16,7 +16,7 @@ def where_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @click.option("--where", default=default, show_default=True, metavar="PLACE", help=WHERE)
-        @click.option("--jobs", type=click.IntRange(1), help="Simulations at a time. [default: as many as cores]")
+        @click.option("--jobs", type=click.IntRange(1), help="Parallel simulations. [default: number of cores]")
         @wraps(command)
         def there(*arguments: Any, where: str, jobs: int | None, **options: Any) -> Any:
             with at_place(named(where, jobs)):
