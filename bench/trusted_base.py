@@ -93,12 +93,9 @@ bench.trusted_base` updates the table.
 
 
 def main() -> None:
-    text = PAGE.read_text()
-    before, _, rest = text.partition(f"{HEADING}\n")
-    after = rest[rest.index("\n## ") + 1 :] if "\n## " in rest else ""
-    if not rest:
-        before, after = text.partition("## The claims\n")[0], text[text.index("## The claims\n") :]
-    write_atomically(PAGE, f"{before}{section()}\n{after}")
+    before, _, rest = PAGE.read_text().partition(f"{HEADING}\n")
+    after = rest[rest.index("\n## ") :]
+    write_atomically(PAGE, f"{before}{section()}{after}")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ _TOKEN = re.compile(
       | .""",
     re.VERBOSE | re.DOTALL,
 )
-"""Of C and C++."""
+"""Tokens of C and C++; ``none`` is white space or a comment."""
 
 
 def _python(text: str) -> str:
@@ -125,9 +125,9 @@ def imported(modules: Iterable[str], root: Path) -> list[Path]:
                 package = name if path.stem == "__init__" else parent
                 there = (*path.parent.glob("[!_]*.py"), *(each.parent for each in path.parent.glob("*/__init__.py")))
                 todo += [f"{package}.{each.stem}" for each in there]
-    packages = {path.parent for path in found}
-    beside = (p for package in packages for p in files(package) if p.suffix != ".py")
-    return sorted(found | {p for p in beside if _package(p) in packages})
+    reached = {path.parent for path in found}
+    data = (p for top in {name.partition(".")[0] for name in seen} for p in files(root / top) if p.suffix != ".py")
+    return sorted(found | {p for p in data if _package(p) in reached})
 
 
 @cache

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from decision.artefact.documents import dump_json, load_json, write_atomically
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import sha256
-from decision.artefact.sources import imported, meaning
+from decision.artefact.sources import imported, package_hash
 from emulator.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,9 +71,8 @@ def _entry(name: str, parts: object) -> tuple[Path, dict[str, str]]:
 
 @cache
 def checker_hash() -> str:
-    """Returns the SHA-256 over ``meaning`` of ``source_files``."""
-    lines = [f"{path.name} {sha256(meaning(path))}" for path in source_files()]
-    return sha256("\n".join(lines).encode())
+    """Returns the hash of ``source_files``."""
+    return package_hash(*source_files())
 
 
 def source_files() -> list[Path]:

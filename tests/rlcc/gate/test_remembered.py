@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from decision.artefact.sources import package_hash
 from rlcc.gate import remembered
 from rlcc.gate.remembered import DECIDE, ROOT, source_files
 
@@ -52,6 +53,7 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def hashed() -> str:
     remembered.checker_hash.cache_clear()
+    package_hash.cache_clear()
     found = remembered.checker_hash()
     remembered.checker_hash.cache_clear()
     return found
