@@ -13,6 +13,8 @@ PYTEST_FLAGS ?= -n 2 --dist loadfile
 SKIPS ?=
 LOCK_FLAGS ?=
 export UV_HTTP_TIMEOUT ?= 300
+# Python compiles each module once, also where the caller forbids it to write what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 CXX_PATTERNS := '*.c' '*.cc' '*.cpp' '*.h' '*.hpp'
 CXX_SOURCES = $(shell git ls-files -- $(CXX_PATTERNS) ':!fixtures' ':!tests')
