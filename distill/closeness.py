@@ -57,10 +57,17 @@ def distance(
 ) -> Distance:
     """Over all networks, each by itself: a mean would hide the one that is off. InputError where the reference has none
     of the metrics anywhere."""
-    each = [one for place in reference for one in _distances(place[0], metrics[place], reference[place], allowed)]
+    each = distances(metrics, reference, allowed)
     if not each:
         raise InputError(f"no network has any of {', '.join(allowed)}, by which students are chosen; judge others too")
     return max(each, key=lambda one: one.of_tolerance)
+
+
+def distances(
+    metrics: Mapping[Place, Metrics], reference: Mapping[Place, Metrics], allowed: Tolerance
+) -> list[Distance]:
+    """Of each metric that the reference has in each of its networks."""
+    return [one for place in reference for one in _distances(place[0], metrics[place], reference[place], allowed)]
 
 
 def _distances(scenario: str, metrics: Metrics, reference: Metrics, allowed: Tolerance) -> list[Distance]:

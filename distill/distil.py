@@ -25,7 +25,7 @@ from decision.policy.tree_decision import seen_names
 from decision.policy.visits import intervals
 from distill import boost, quantise, rollout, table
 from distill.anywhere import anywhere
-from distill.closeness import Distance, Round, check_measurable, choose, distance, pays
+from distill.closeness import Distance, Metrics, Place, Round, check_measurable, choose, distance, pays
 from distill.cover import Far, Outside, covered
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
@@ -89,6 +89,8 @@ def distil(
     rounds: list[Round] = []
     visited: list[dict[str, Any]] = []
     furthest: list[float] = []
+    own: list[dict[Place, Metrics]] = []
+    theirs: dict[Place, Metrics] = {}
     noise: Distance | None = None
 
     def fit(besides: Sequence[Dataset]) -> Fitted:
@@ -111,9 +113,11 @@ def distil(
         driven, beside = side_by_side(policy, original, networks, seeds)
         if noise is None:
             check_measurable(beside.metrics)
-            noise = distance(later_self(original, networks, seeds).metrics, beside.metrics, tolerance)
+            noise = distance(later_self(original, networks, networks.places(seeds)), beside.metrics, tolerance)
         new = told(driven.runs, seed=seed + number + 1)
         met = join(new)  # the states that the student ran into itself
+        own.append(driven.metrics)
+        theirs |= beside.metrics
         students.append(fitted)
         fitted_to.append(data)
         visited.append(visits(fitted.student, met))
@@ -136,7 +140,16 @@ def distil(
     fitted = students[best]
     if options.trim:
         seeds = [seed for number in range(best, best + 2) for seed in _seeds(network, number)]
-        move = best_move(fitted.student, options.trim, original, networks, seeds, tolerance)
+        move = best_move(
+            fitted.student,
+            options.trim,
+            original,
+            networks,
+            networks.places(seeds),
+            tolerance,
+            measured={place: each for place, each in own[best].items() if networks.recorded_alike(place[0])},
+            reference=theirs,
+        )
         fitted = _moved(fitted, move, fitted_to[best], seed)
     report = {
         "options": options.model_dump(mode="json"),

@@ -38,6 +38,14 @@ class Networks:
     deployment: Deployment = field(default_factory=Deployment)
     keep: Kept | None = None
 
+    def places(self, seeds: Sequence[int]) -> list[Place]:
+        """Where policies are compared, with these seeds."""
+        return [(name, seed) for name in self.compare for seed in seeds]
+
+    def recorded_alike(self, name: str) -> bool:
+        """Whether a run that is recorded there has the metrics of one that is not: it lasts as long."""
+        return name not in self.learn or self.learn_ps <= self.window_ps[1]
+
     @staticmethod
     def of(
         options: DistillOptions,
@@ -63,7 +71,7 @@ def side_by_side(
     """Student and teacher, each with all seeds. Of the teacher nothing is recorded: it has rollouts of its own."""
     scenarios = [*networks.learn, *(name for name in networks.compare if name not in networks.learn)]
     own = [_trial(student, networks, name, seed, record=name in networks.learn) for name in scenarios for seed in seeds]
-    beside = [_trial(teacher, networks, name, seed) for name in networks.compare for seed in seeds]
+    beside = [_trial(teacher, networks, name, seed) for name, seed in networks.places(seeds)]
     outcomes = run(own + beside, keep=networks.keep)
     deployed = networks.deployment
     interface = interface_of(student)
@@ -73,24 +81,17 @@ def side_by_side(
     )
 
 
-def later_self(teacher: PolicySpec, networks: Networks, seeds: Sequence[int]) -> Driven:
-    """The teacher where it is compared, deciding 10 ns later."""
-    return compared([teacher], networks, seeds, later_ps=LATER_PS)[0]
+def later_self(teacher: PolicySpec, networks: Networks, places: Sequence[Place]) -> dict[Place, Metrics]:
+    """The teacher's metrics where it decides 10 ns later."""
+    return compared(teacher, networks, places, later_ps=LATER_PS)
 
 
 def compared(
-    policies: Sequence[PolicySpec], networks: Networks, seeds: Sequence[int], *, later_ps: int = 0
-) -> list[Driven]:
-    """Each policy where policies are compared; nothing is recorded."""
-    trials = [
-        [_trial(policy, networks, name, seed, later_ps=later_ps) for name in networks.compare for seed in seeds]
-        for policy in policies
-    ]
-    outcomes = iter(run([trial for each in trials for trial in each], keep=networks.keep))
-    return [
-        _driven(each, [next(outcomes) for _ in each], networks.deployment, interface_of(policy))
-        for policy, each in zip(policies, trials, strict=True)
-    ]
+    policy: PolicySpec, networks: Networks, places: Sequence[Place], *, later_ps: int = 0
+) -> dict[Place, Metrics]:
+    """Metrics of a policy in each of the places; nothing is recorded."""
+    trials = [_trial(policy, networks, name, seed, later_ps=later_ps) for name, seed in places]
+    return {place: one.metrics for place, one in zip(places, run(trials, keep=networks.keep), strict=True)}
 
 
 def _trial(

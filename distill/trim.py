@@ -5,14 +5,16 @@ settles at another latency in every network: 15 units of 2^-16 are a per cent of
 that; the network does. The move costs no cycle.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from catboost import CatBoostRegressor
 
+from decision.artefact.processors import usable_cores
 from decision.policy.student import Student
 from distill.boost import read_back
-from distill.closeness import distance
+from distill.closeness import Metrics, Place, distances
 from distill.driving import Networks, compared
 from netsim.policies import PolicySpec, interpreted
 from netsim.tolerance import Tolerance
@@ -36,13 +38,32 @@ def best_move(
     moves: Sequence[int],
     original: PolicySpec,
     networks: Networks,
-    seeds: Sequence[int],
+    places: Sequence[Place],
     tolerance: Tolerance,
+    *,
+    measured: Mapping[Place, Metrics] | None = None,
+    reference: Mapping[Place, Metrics] | None = None,
 ) -> int:
-    """Of the moves, and none, the one that brings the network closest to the teacher's; of equals the earliest."""
-    tried = [0, *moves]
-    students = [moved(student, units) for units in tried]
-    policies = [interpreted(one) for one in students]
-    beside, *each = compared([original, *policies], networks, seeds)
-    apart = [distance(one.metrics, beside.metrics, tolerance).of_tolerance for one in each]
-    return tried[apart.index(min(apart))]
+    """Returns the move, or 0, that brings the network closest to the teacher's; the earliest of equals.
+
+    A move is given up at the first network in which it is as far off as the best move's worst. The next move begins
+    with that network. ``measured`` and ``reference``: metrics of the student and its teacher that are there already.
+    """
+    known = dict(reference or {})
+    known |= compared(original, networks, [place for place in places if place not in known])
+    best, closest, order, width = 0, inf, list(places), usable_cores()
+    for units in (0, *moves):
+        policy = interpreted(moved(student, units))
+        there = dict(measured or {}) if units == 0 else {}
+        worst = 0.0
+        for first in range(0, len(order), width):
+            part = order[first : first + width]
+            there |= compared(policy, networks, [place for place in part if place not in there])
+            apart = distances(there, {place: known[place] for place in part}, tolerance)
+            worst = max([worst, *(one.of_tolerance for one in apart)])
+            if worst >= closest:
+                order = [*part, *(place for place in order if place not in part)]
+                break
+        else:
+            best, closest = units, worst
+    return best

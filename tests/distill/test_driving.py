@@ -57,7 +57,7 @@ def test_a_teacher_ten_nanoseconds_later_is_a_little_off_itself(teacher: Any) ->
     policy = rollout.teacher_policy(teacher)
     networks = Networks([], 0, ["many-to-one:64"], (1 * MS, 3 * MS), 900_000)
     _, beside = side_by_side(policy, policy, networks, [1])
-    assert 0 < distance(later_self(policy, networks, [1]).metrics, beside.metrics).of_tolerance < 1
+    assert 0 < distance(later_self(policy, networks, networks.places([1])), beside.metrics).of_tolerance < 1
 
 
 def test_how_many_run_at_once_changes_nothing(teacher: Any, monkeypatch: pytest.MonkeyPatch) -> None:
