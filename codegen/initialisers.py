@@ -1,6 +1,7 @@
 """Vectors as C initialisers, for the self-test that goes with every firmware folder."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from codegen.ctypes99 import literal
 from codegen.layout import LaidOut, structures
@@ -15,23 +16,24 @@ def vectors_inc(program: Program, vectors: Vectors) -> str:
     """One vector a line: the structures that go in, in their order; the only knob or all; the new context."""
     handed = {s.key: s.fields for s in structures(program)}
     action = handed.pop("action", None)
-    columns = vectors.columns
-
-    def filled(prefix: str, fields: Sequence[LaidOut], row: int) -> str:
-        return initialiser(fields, [int(columns[f"{prefix}.{f.name}"][row]) for f in fields])
-
-    lines = []
-    for row in range(len(vectors)):
-        parts = [filled(key, fields, row) for key, fields in handed.items()]
-        if action is None:
-            (knob,) = program.interface.knobs
-            parts.append(number(int(columns[f"expect.{knob.name}"][row]), knob.storage))
-        else:
-            parts.append(filled("expect", action, row))
-        if "context" in handed:
-            parts.append(filled("expect.context", handed["context"], row))
-        lines.append(f"{{{', '.join(parts)}}},")
-    return "\n".join(lines) + "\n"
+    parts = list(handed.items())
+    if action is not None:
+        parts.append(("expect", action))
+    templates = [initialiser(fields) for _, fields in parts]
+    if action is None:
+        (knob,) = program.interface.knobs
+        parts.append(("expect", [LaidOut(knob.name, knob.storage, 0)]))
+        templates.append("%s")
+    if "context" in handed:
+        parts.append(("expect.context", handed["context"]))
+        templates.append(initialiser(handed["context"]))
+    texts = [
+        [number(value, field.ctype) for value in vectors.columns[f"{prefix}.{field.name}"].tolist()]
+        for prefix, fields in parts
+        for field in fields
+    ]
+    line = f"{{{', '.join(templates)}}},\n"
+    return "".join(line % row for row in zip(*texts, strict=True))
 
 
 def number(value: int, ctype: str) -> str:
@@ -65,18 +67,8 @@ def elements(fields: Sequence[LaidOut]) -> list[LaidOut]:
     ]
 
 
-def initialiser(fields: Sequence[LaidOut], values: Sequence[int]) -> str:
-    """A C initialiser of a structure: braces around each vector."""
-    parts: list[str] = []
-    vector: dict[str, list[str]] = {}
-    for field, value in zip(fields, values, strict=True):
-        text = number(value, field.ctype)
-        stem = field.name.rpartition("_")[0]
-        if not is_vector(field.name):
-            parts.append(text)
-        elif stem in vector:
-            vector[stem].append(text)
-        else:
-            vector[stem] = [text]
-            parts.append(stem)
-    return "{" + ", ".join("{" + ", ".join(vector[p]) + "}" if p in vector else p for p in parts) + "}"
+def initialiser(fields: Sequence[LaidOut]) -> str:
+    """A C initialiser of a structure, with ``%s`` for each value: braces around each vector."""
+    runs = groupby(fields, lambda field: field.name.rpartition("_")[0] if is_vector(field.name) else "")
+    parts = [(stem, ", ".join("%s" for _ in run)) for stem, run in runs]
+    return "{" + ", ".join(f"{{{part}}}" if stem else part for stem, part in parts) + "}"

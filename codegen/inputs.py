@@ -1,7 +1,6 @@
 """Inputs of a decision as columns: "event.x", "params.x" and "context.x", each an int64 array of one entry a row."""
 
 from collections.abc import Iterable
-from functools import cache
 
 import numpy as np
 
@@ -88,11 +87,4 @@ def _drawn(values: Plausible, row: Row, rng: np.random.Generator) -> int:
 
 
 def _log_uniform(low: float, high: float, rng: np.random.Generator) -> int:
-    return int(exact.exp(rng.uniform(*_logs(low, high))))
-
-
-@cache
-def _logs(low: float, high: float) -> tuple[float, float]:
-    """Returns the natural logarithms of both ends; a signal's are the same in thousands of rows."""
-    first, last = exact.log([low, high])
-    return float(first), float(last)
+    return int(exact.exp(rng.uniform(exact.log(float(low)), exact.log(float(high)))))

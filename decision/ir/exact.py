@@ -5,10 +5,12 @@ element at a time, in a fixed order. NumPy's logarithms, exponentials and hyperb
 code where a processor has AVX-512), nor are its matrix products and solvers (BLAS and LAPACK choose their kernels by
 the processor, and split sums by the number of processors). What decides a byte of an artefact is computed here.
 
+`exp`, `log` and `log1p` of a float are a float, fifty times as fast as of an array of one element, and the same bits.
 Accuracy: `exp`, `log`, `log1p`, `expm1` and `tanh` within 3 units in the last place of float64.
 """
 
-from typing import Any
+import math
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,12 +18,22 @@ from decision.ir.arrays import Floats
 
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 """ln 2 in two parts; the first has 33 bits, so that its product with an exponent is exact."""
+ROOT_HALF = 0.7071067811865476
 PANEL, CELLS = 64, 1 << 14
 """Columns that a factorisation takes at a time, and entries that stay in the cache."""
 
 
-def exp(x: Any) -> Floats:
+@overload
+def exp(x: float) -> float: ...
+@overload
+def exp(x: Any) -> Floats: ...
+def exp(x: Any) -> float | Floats:
     """e^x: x = k ln 2 + r with |r| <= ln 2 / 2, and Taylor's polynomial for e^r."""
+    if isinstance(x, float):
+        x = min(max(float(x), -800.0), 800.0)
+        k = round(x / (LN2_HIGH + LN2_LOW))
+        one = 1.0 + _less_one((x - k * LN2_HIGH) - k * LN2_LOW, 14)
+        return one * math.ldexp(1.0, k // 2) * math.ldexp(1.0, k - k // 2)
     x = np.clip(np.asarray(x, dtype=np.float64), -800.0, 800.0)
     k = np.rint(x / (LN2_HIGH + LN2_LOW))
     r = (x - k * LN2_HIGH) - k * LN2_LOW
@@ -39,35 +51,57 @@ def expm1(x: Any) -> Floats:
     return value
 
 
-def _less_one(x: Floats, terms: int) -> Floats:
+@overload
+def _less_one(x: float, terms: int) -> float: ...
+@overload
+def _less_one(x: Floats, terms: int) -> Floats: ...
+def _less_one(x: Any, terms: int) -> Any:
     """e^x - 1 by so many terms of Taylor's series: x (1 + x/2 (1 + x/3 (..)))."""
-    total = np.ones_like(x)
+    total = 1.0
     for n in range(terms, 1, -1):
         total = 1.0 + x * total / n
     return x * total
 
 
-def log(x: Any) -> Floats:
+@overload
+def log(x: float) -> float: ...
+@overload
+def log(x: Any) -> Floats: ...
+def log(x: Any) -> float | Floats:
     """The natural logarithm of positive numbers: x = 2^k m with m from sqrt(1/2) to sqrt(2), and the series of
     ln m = 2 artanh((m - 1) / (m + 1))."""
+    if isinstance(x, float):
+        m, k = math.frexp(x)
+        return _log_of(2.0 * m, k - 1) if m < ROOT_HALF else _log_of(m, k)
     m, k = np.frexp(np.asarray(x, dtype=np.float64))
-    low = m < 0.7071067811865476
-    m, k = np.where(low, 2.0 * m, m), np.where(low, k - 1, k)
+    low = m < ROOT_HALF
+    value: Floats = _log_of(np.where(low, 2.0 * m, m), np.where(low, k - 1, k))
+    return value
+
+
+def _log_of(m: Any, k: Any) -> Any:
+    """ln(2^k m)."""
     f = m - 1.0
     s = f / (2.0 + f)
     z = s * s
-    total = np.full_like(z, 1.0 / 27.0)
+    total = 1.0 / 27.0
     for odd in range(25, 1, -2):
         total = total * z + 1.0 / odd
     # ln m = f - f^2 / 2 + s (f^2 / 2 + R): what is small is added last.
     half = 0.5 * f * f
     rest = s * (half + 2.0 * total * z)
-    value: Floats = k * LN2_HIGH - ((half - (rest + k * LN2_LOW)) - f)
-    return value
+    return k * LN2_HIGH - ((half - (rest + k * LN2_LOW)) - f)
 
 
-def log1p(x: Any) -> Floats:
+@overload
+def log1p(x: float) -> float: ...
+@overload
+def log1p(x: Any) -> Floats: ...
+def log1p(x: Any) -> float | Floats:
     """ln(1 + x) for x above -1."""
+    if isinstance(x, float):
+        u = 1.0 + float(x)
+        return float(x) if u == 1.0 else log(u) * (float(x) / (u - 1.0))
     x = np.asarray(x, dtype=np.float64)
     u = 1.0 + x
     lost = np.where(u == 1.0, 1.0, u - 1.0)

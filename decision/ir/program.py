@@ -14,6 +14,7 @@ meaning in C is then defined everywhere.
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 from decision.artefact.errors import InputError
@@ -98,7 +99,7 @@ class Program:
         (result,) = self.results
         return result
 
-    @property
+    @cached_property
     def structures(self) -> dict[str, dict[str, str]]:
         """Storage of each field, by structure, in the order of the arguments; a structure without a field is none."""
         interface = self.interface

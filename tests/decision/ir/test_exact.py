@@ -35,6 +35,19 @@ def test_functions_are_right_to_three_units_in_the_last_place(name: str, x: Any)
     assert float(off.max()) < 3
 
 
+@pytest.mark.parametrize(
+    ("name", "low", "high"), [("exp", -900.0, 900.0), ("log", 5e-324, 1.7e308), ("log1p", -0.9999999, 1.7e308)]
+)
+@given(data=st.data())
+@settings(max_examples=1000)
+def test_a_float_has_the_bits_of_an_array(name: str, low: float, high: float, data: st.DataObject) -> None:
+    x, function = data.draw(st.floats(low, high) | st.sampled_from([low, high, 1.0, 0.5, 1e-300])), getattr(exact, name)
+    value = function(x)
+    assert type(value) is float
+    assert type(function(np.float64(x))) is float
+    assert value.hex() == float(function([x])[0]).hex()
+
+
 def test_ends() -> None:
     assert exact.exp([0.0, -1e9, -np.inf]).tolist() == [1.0, 0.0, 0.0]
     assert exact.exp([1e9, np.inf]).tolist() == [np.inf, np.inf]
