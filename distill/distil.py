@@ -23,7 +23,7 @@ from decision.policy.policy import Observation
 from decision.policy.student import Header, Student
 from decision.policy.tree_decision import seen_names
 from decision.policy.visits import intervals
-from distill import boost, quantise, rollout, table
+from distill import boost, quantise, rollout
 from distill.anywhere import anywhere
 from distill.closeness import Distance, Metrics, Place, Round, check_measurable, choose, distance, pays
 from distill.cover import Far, Outside, covered
@@ -31,7 +31,6 @@ from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
-from distill.table import Table
 from distill.triggered import fit_both, loss_of_both
 from distill.trim import best_move, moved, moved_model
 from netsim.deployment import Deployment
@@ -46,11 +45,11 @@ MODEL, TRIGGER_MODEL = "student.cbm", "trigger.cbm"
 
 @dataclass(frozen=True)
 class Fitted:
-    """A student with the CatBoost model, or the table, that it came from; ``points``: on which both were found equal;
-    ``trigger``: the model of its trigger, where it has one."""
+    """A student with the CatBoost model that it came from; ``points``: on which both were found equal; ``trigger``: the
+    model of its trigger, where it has one."""
 
     student: Student
-    model: CatBoostRegressor | Table
+    model: CatBoostRegressor
     points: int
     trigger: CatBoostRegressor | None = None
 
@@ -72,11 +71,9 @@ def distil(
     closest to its teacher, in what ``tolerance`` allows. ``outside``: where a student is far from its teacher, for
     ``options.within``; ``keep``: networks that were run before."""
     observation = student_observation(teacher, options)
-    for option in ("anywhere", "held", "trim", "falling", "within", "table"):
+    for option in ("anywhere", "held", "trim", "falling", "within"):
         if getattr(options, option):
             scale_of(teacher.policy.action, f"distill.{option}")
-    if options.table is not None and teacher.policy.trigger is not None:
-        raise InputError('distill.table: a teacher with a trigger needs trees of its own for it; say kind = "trees"')
     if options.labels == "values" and not isinstance(teacher.policy.action, Choice):
         raise InputError(f"distill.labels: only a choice has values, and the action is a {teacher.policy.action.kind}")
     values = options.labels == "values"
@@ -202,13 +199,12 @@ def _seeds(network: RolloutOptions, number: int) -> list[int]:
 
 
 def save(fitted: Fitted, rollouts_hash: str, folder: Path, *, seed: int) -> None:
-    """Write the student artefact: student.json beside the student.cbm it came from; a table stands whole in the
-    former."""
+    """Write the student artefact: student.json beside the student.cbm it came from."""
     parents = {"teacher": fitted.student.teacher, "rollouts": rollouts_hash}
     with writing(folder, KIND, parents=parents, tools=("catboost", "numpy", "pyarrow"), seed=seed) as work:
         fitted.student.save(work)
         for model, name in ((fitted.model, MODEL), (fitted.trigger, TRIGGER_MODEL)):
-            if isinstance(model, CatBoostRegressor):
+            if model is not None:
                 boost.scrub(model)
                 model.save_model(str(work / name))
 
@@ -225,10 +221,6 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
     without, falling = ([names.index(name) for name in some] for some in (options.without, options.falling))
     asked = dict(Header.of(policy)) | {"observation": observation}
     made = partial(Student, name=policy.name, teacher=teacher.hash, **asked)
-    if options.kind == "table":
-        cells = table.fit(data, options, policy.action.loss, names, len(observation.features), seed=seed)
-        forest = cells.forest(names, policy.action.leaf_bits)
-        return Fitted(made(forest=forest), cells, table.check(cells, forest, data.x, seed=seed).points)
     if policy.trigger is None:
         bits = policy.action.leaf_bits
         model = boost.fit(data, options, policy.action.loss, seed=seed, bits=bits, without=without, falling=falling)
@@ -247,19 +239,13 @@ def _anywhere(student: Student, teacher: Teacher, options: DistillOptions, seed:
 def _moved(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
     """Student and model with another bias, which are each other's as before."""
     student = moved(fitted.student, units)
-    if isinstance(fitted.model, Table):
-        return Fitted(student, fitted.model, table.check(fitted.model, student.forest, data.x, seed=seed).points)
     model = moved_model(fitted.model, units, student.forest.leaf_bits)
     return Fitted(student, model, quantise.check_equal(model, student.forest, data.x, seed=seed))
 
 
 def _check_columns(options: DistillOptions, names: Sequence[str]) -> None:
-    """InputError where a feature that is left out, is to raise no tree, or has thresholds in a table, is none, or where
-    none is left."""
-    asked = {"without": options.without, "falling": options.falling}
-    if options.table is not None:
-        asked["table.thresholds"] = list(options.table.thresholds)
-    for option, given in asked.items():
+    """InputError where a feature that is left out, or is to raise no tree, is none, or where none is left."""
+    for option, given in (("without", options.without), ("falling", options.falling)):
         if unknown := [name for name in given if name not in names]:
             raise InputError(
                 f"distill.{option}: there is no feature {unknown[0]!r}; the student's are {choices(unknown[0], names)}"
@@ -276,12 +262,6 @@ def _loss(student: Student, data: Dataset) -> float:
 
 
 def _enforce(student: Student, options: DistillOptions) -> None:
-    if options.table is not None:
-        names, asked = student.forest.features, options.table.thresholds
-        for feature, thresholds in student.forest.thresholds().items():
-            if len(thresholds) > asked.get(names[feature], 0):
-                raise InputError(f"the table has {len(thresholds)} thresholds of {names[feature]}, over its limit")
-        return
     trees, depth = len(student.forest.trees), student.forest.depth
     most, deepest = options.trees, options.depth
     if student.trigger is not None:

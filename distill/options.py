@@ -1,6 +1,5 @@
 """Options of rollouts and of distillation, as they stand in a recipe. Every limit is enforced."""
 
-from math import prod
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -13,10 +12,6 @@ T = TypeVar("T")
 
 MAX_LEAVES = 12_800
 """Of all trees (200 of depth 6): they are solved for together, with a matrix of their square, 1.3 GB."""
-MOST_THRESHOLDS = 255
-"""Of a feature of a table: a byte of the context counts them (codegen.passes.ranks)."""
-MOST_CELLS = 4096
-"""Of a table: 16 KiB of constants at the most."""
 
 
 def _distinct(values: list[T]) -> list[T]:
@@ -53,40 +48,9 @@ class TriggerTrees(_Strict):
     depth: int = Field(default=3, ge=1, le=8)
 
 
-class TableOptions(_Strict):
-    """Of a table as a student (distill.table)."""
-
-    thresholds: dict[str, Annotated[int, Field(ge=1, le=MOST_THRESHOLDS)]] = Field(min_length=1, max_length=8)
-    """At most so many of each feature, by its name in student.json. An older age of a feature takes its own among those
-    of the newer one."""
-    dear: int = Field(default=0, ge=0, le=MOST_THRESHOLDS)
-    """How many thresholds of a feature may take two instructions for their constants."""
-    fit: Literal["cells", "catboost"] = "cells"
-    """What a cell holds: the mean of its decisions; or the sum of CatBoost's trees of depth 2 over these thresholds."""
-    prior: float = Field(default=1.0, gt=0, le=1e6)
-    """Of ``cells``: the weight of what the recipe's trees decide in a cell, in decisions."""
-    trees: int = Field(default=60, ge=1, le=200)
-    """Of ``catboost``."""
-
-    @model_validator(mode="after")
-    def _small(self) -> "TableOptions":
-        cells = prod(count + 1 for count in self.thresholds.values())
-        if cells > MOST_CELLS:
-            raise ValueError(
-                f"a table of these thresholds has {cells} cells, and {MOST_CELLS} is the most; take fewer thresholds "
-                "or features"
-            )
-        return self
-
-
 class DistillOptions(_Strict):
     """Limits of the student ([RLCC] section 6.1: up to 10 trees of depth 4) and how it is found."""
 
-    kind: Literal["trees", "table"] = Field(default="trees", exclude_if=lambda kind: kind == "trees")
-    """What the student is: a sum of trees; or one table over where few features lie (distill.table), of which ``trees``
-    and ``depth`` are its prior's."""
-    table: TableOptions | None = Field(default=None, exclude_if=lambda table: table is None)
-    """Of the kind ``table``."""
     trees: int = Field(default=10, ge=1, le=200)
     depth: int = Field(default=4, ge=1, le=8)
     borders: int = Field(default=1024, ge=1, le=65535)
@@ -133,19 +97,6 @@ class DistillOptions(_Strict):
             raise ValueError(
                 f"compare_window begins at {begin} ps and ends at {end} ps; give an end after its beginning"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _of_its_kind(self) -> "DistillOptions":
-        if self.kind == "trees" and self.table is not None:
-            raise ValueError('trees have no thresholds of [distill.table]; say kind = "table", or leave it out')
-        if self.kind == "table":
-            if self.table is None:
-                raise ValueError('kind = "table" needs [distill.table] with its thresholds')
-            if self.falling:
-                raise ValueError('a table is not made to fall; leave falling out, or say kind = "trees"')
-            if twice := sorted(set(self.without) & set(self.table.thresholds)):
-                raise ValueError(f"{twice[0]} has thresholds in the table and is left out by without; say one of them")
         return self
 
     @model_validator(mode="after")

@@ -96,20 +96,16 @@ def distill(
     )
     distil.save(fitted, parent.hash, out, seed=seed)
     forest, report = fitted.student.forest, fitted.student.report
-    places = forest.thresholds().values()
-    thresholds = sum(len(values) for values in places)
-    shape = f"{len(forest.trees)} trees of depth <= {forest.depth}"
-    if options.kind == "table":
-        shape = f"a table of {' x '.join(str(len(values) + 1) for values in places)}"
+    thresholds = sum(len(values) for values in forest.thresholds().values())
     chosen = report["rounds"][report["chosen"]]
     figures += [
-        f"{shape}, {thresholds} thresholds",
+        f"{len(forest.trees)} trees of depth <= {forest.depth}, {thresholds} thresholds",
         f"best of {len(report['rounds']) - 1} DAgger rounds: {chosen['round']}",
         f"rmse {chosen['rmse']:.5f}",
         _off(chosen["distance"], report["noise"], tolerance),
         *([f"{report['outside']:.5f} outside its teacher's around a state at most"] if "outside" in report else []),
         *([_cost(options.falling, chosen, report, tolerance)] if options.falling else []),
-        f"= {'CatBoost' if options.kind == 'trees' else 'its cells'} on {report['checked_points']:,} points",
+        f"= CatBoost on {report['checked_points']:,} points",
         *other_versions(before, opened(out, distil.KIND)),
     ]
 

@@ -43,6 +43,7 @@ RECIPES: list[Change] = [
     ("trees = 10", "trees = 0", "distill.trees: Input should be greater than or equal to 1"),
     ("trees = 10", "trees = 99999999", "distill.trees: Input should be less than or equal to 200"),
     ("trees = 10", "tree = 10", "distill.tree: no such key; did you mean trees?"),
+    ("trees = 10", 'kind = "table"', "distill.kind: no such key"),
     ("trees = 10", "trees = [10]", "distill.trees: Input should be a valid integer, not a list"),
     ("trees = 10", "trees = 200\nborders = 65536", "distill.borders: Input should be less than or equal to 65535"),
     ("rounds = 6", "rounds = true", "distill.rounds: Input should be a valid integer, not true"),
