@@ -251,7 +251,6 @@ papers: setup runs/acc/firmware
 	$(BIN)/python -m bench.papers.acc_marking
 	$(BIN)/python -m bench.papers.acc_rewards
 	$(BIN)/python -m bench.papers.acc_unseen
-	$(BIN)/python -m bench.papers.acc_central
 	$(BIN)/rlcc run recipes/acc.toml
 	$(BIN)/rlcc run recipes/haecn.toml
 	$(BIN)/python -m bench.papers.haecn

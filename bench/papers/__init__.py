@@ -12,7 +12,6 @@ target       targets that an operator turns beside those trained for: ``python -
 telemetry    RL-CC's conjecture on queue lengths and RTTs: ``python -m bench.papers.telemetry``
 traces       PCC-RL's figures 3 and 9, flows over time: ``python -m bench.papers.traces``
 acc_marking  ACC's figures 1, 4 and 11: ``python -m bench.papers.acc_marking``
-acc_central  ACC's figure 14, one agent for all switches: ``python -m bench.papers.acc_central``
 haecn_readings  HAECN's networks read otherwise: ``python -m bench.papers.haecn_readings``
 trained      trainings for these pages
 courses      runs over time, by host

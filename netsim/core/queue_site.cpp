@@ -1,9 +1,17 @@
 #include "queue_site.hpp"
 
-#include "marking.hpp"
+#include <algorithm>
+#include <cmath>
+
 #include "saturated.hpp"
 
 namespace netsim {
+
+namespace {
+
+constexpr double kOneQ16 = 65536.0;
+
+} // namespace
 
 QueueSite::QueueSite(const Surroundings &around)
     : n_(around.network), classes_(static_cast<std::uint32_t>(n_.net.classes.size())),
@@ -28,13 +36,19 @@ void QueueSite::merge(Words older, Knobs newer) const {
 }
 
 void QueueSite::in_force(std::uint32_t queue, Knobs knobs) const {
-  marking::from_red(n_.fabric.red(port(queue), klass(queue)), knobs.subspan(kmin_bytes));
+  const RedConfig red = n_.fabric.red(port(queue), klass(queue));
+  knobs[kmin_bytes] = saturated(static_cast<std::uint64_t>(red.min_bytes));
+  knobs[kmax_bytes] = saturated(static_cast<std::uint64_t>(red.max_bytes));
+  knobs[pmax_q16] = static_cast<std::uint32_t>(std::lround(red.max_probability * kOneQ16));
   if (knobs.size() > triggered)
     knobs[triggered] = 0;
 }
 
+// A queue that is given a Kmax below its Kmin marks everything from Kmin on.
 void QueueSite::apply(std::uint32_t queue, Ps, Words knobs) {
-  n_.fabric.set_red(port(queue), klass(queue), marking::to_red(knobs.subspan(kmin_bytes)));
+  const double probability = std::min(knobs[pmax_q16] / kOneQ16, 1.0);
+  const RedConfig red{knobs[kmin_bytes], std::max(knobs[kmin_bytes], knobs[kmax_bytes]), probability};
+  n_.fabric.set_red(port(queue), klass(queue), red);
 }
 
 namespace {

@@ -27,7 +27,6 @@ AUTO, ACC = (
     for name in ("auto-srla", "acc")
 )
 TRAIN_ACC = (ROOT / "recipes" / "train-acc.toml").read_text()
-TRAIN_CENTRAL = (ROOT / "recipes" / "train-acc-central.toml").read_text()
 NETWORK = 'lossless = true\nbuffer = "32 MiB"\nclass_weights = [1, 3]\n'
 
 LAST_ROW = r"\[\[action\.rows\]\]\nkmin_bytes = 2560000\n.*\n.*\n"
@@ -148,23 +147,6 @@ LEARNT_MARKINGS: list[Change] = [
     ),
     ('period = "50 us"', 'period = "5 us"', "the period is shorter than the decision takes; give a longer one"),
 ]
-LEARNT_FABRICS: list[Change] = [
-    (
-        "incast:8@leaf-spine:4x8x2:25/100",
-        "incast:8@star:16",
-        "agents of fabric_marking cannot live in this network: no port leads up to another switch; an agent of the",
-    ),
-    (
-        "up_kmin_bytes = 2_560_000, up_kmax_bytes = 10_000_000",
-        "up_kmin_bytes = 2_560_000, up_kmax_bytes = 1_000_000",
-        "policy: group 0, row 19: up_kmax_bytes is below up_kmin_bytes",
-    ),
-    (
-        'signal = "up_longest_bytes", first = 20_000',
-        'signal = "queue_bytes", first = 20_000',
-        "agents of fabric_marking are not told queue_bytes; they are told up_queue_bytes, ",
-    ),
-]
 POLICIES: list[Change] = [
     ("window = 2", "window = true", "observation.window: Input should be a valid integer, not true"),
     ("window = 2", "window = 2.0", "observation.window: Input should be a valid integer, not 2.0"),
@@ -226,7 +208,6 @@ def _files() -> Iterator[tuple[str, str, str, Change]]:
         ("recipe.toml", AUTO, "run FILE --out out", SCHEDULERS),
         ("recipe.toml", ACC, "run FILE --out out", MARKINGS),
         ("train.toml", TRAIN_ACC, "train FILE --out out", LEARNT_MARKINGS),
-        ("train.toml", TRAIN_CENTRAL, "train FILE --out out", LEARNT_FABRICS),
         ("policy.toml", POLICY, "check FOLDER", POLICIES),
         ("network.toml", NETWORK, "evaluate hpcc --scenario many-to-one:2 --network FILE", NETWORKS),
         ("suite.toml", SUITE, "evaluate hpcc --suite FILE", SUITES),

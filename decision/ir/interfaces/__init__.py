@@ -8,14 +8,12 @@ from typing import Any
 from decision.artefact.errors import InputError
 from decision.ir.interface import Interface
 from decision.ir.interfaces import grid
-from decision.ir.interfaces.fabric_marking import FABRIC_MARKING
 from decision.ir.interfaces.flow_rate import FLOW_RATE, FLOW_START, FLOWS
 from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.ir.interfaces.mlfq_thresholds import MLFQ, MLFQ_THRESHOLDS
 from decision.ir.interfaces.queue_marking import QUEUE_MARKING, QUEUE_TRIGGERED, TRIGGERED
 
 __all__ = [
-    "FABRIC_MARKING",
     "FLOWS",
     "FLOW_RATE",
     "FLOW_START",

@@ -9,7 +9,6 @@ chosen anew ([HAECN] section 3.2) the decision says that too, and a switch write
 from dataclasses import replace
 
 from decision.ir.interface import Interface, Knob, LogUniform, Signal
-from decision.ir.interfaces.marking import marking
 
 QUEUE_MARKING = Interface(
     name="queue_marking",
@@ -34,7 +33,11 @@ QUEUE_MARKING = Interface(
     ),
     site="queue",
     params=(Signal("capacity_bytes", "bytes", "what the port can send in a period", settable=(1, 2**31 - 1)),),
-    knobs=marking(),
+    knobs=(
+        Knob("kmin_bytes", "bytes", "queue above which packets are marked", 0, 2**31 - 1),
+        Knob("kmax_bytes", "bytes", "queue above which every packet is marked", 0, 2**31 - 1, not_below="kmin_bytes"),
+        Knob("pmax_q16", "2^-16", "probability of a mark at kmax_bytes", 0, 1 << 16),  # 1 << 16 marks every packet
+    ),
 )
 
 TRIGGERED = Knob("triggered", "0 or 1", "whether the knobs were chosen anew, or stay", 0, 1, tells=True)

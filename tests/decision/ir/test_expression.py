@@ -184,7 +184,7 @@ def test_two_features_of_a_name_are_refused():
     [
         (
             {"interface": "queues"},
-            "there is no interface 'queues'; there are fabric_marking, flow_rate, flow_start, .*, queue_marking",
+            "there is no interface 'queues'; there are flow_rate, flow_start, .*, queue_marking",
         ),
         ({"params": {}}, "params are none; they must be capacity_bytes"),
         ({"params": {"capacity_bytes": True}}, "valid integer"),

@@ -115,7 +115,7 @@ def tampered(**changes):
         (lambda d: d.update(results=[0, 0]), "one result each for rate_q20"),
         (
             lambda d: d.update(interface="flow"),
-            "no interface 'flow'; known are fabric_marking, flow_rate, flow_start, .*, queue_marking",
+            "no interface 'flow'; known are flow_rate, flow_start, .*, queue_marking",
         ),
         (lambda d: d.update(interface={}), "interface of the decision program is not readable"),
         (lambda d: d.update(results=[1.0]), "1.0 is not an integer"),

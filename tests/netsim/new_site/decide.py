@@ -12,7 +12,7 @@ from netsim.network import MS, US
 from rlcc.agents import AgentOptions
 
 HOST_SHARE = INTERFACES["host_share"]
-assert _core.sites() == ["fabric", "flow", "host", "long_flow", "mlfq", "queue"]
+assert _core.sites() == ["flow", "host", "long_flow", "mlfq", "queue"]
 assert AgentOptions(interface="host_share", fixed={"share_q16": 9}, period="50 us").of is HOST_SHARE
 
 b = ProgramBuilder(Forest((), (), (0,), 0), HOST_SHARE)
