@@ -23,7 +23,7 @@ MODULES := $(STAMPS)/modules-$(shell find codegen decision distill emulator nets
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core teachers/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked test-lowest test-newest test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers stubs table-1 clean
+.PHONY: help demo test test-checked test-lowest test-newest test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers table-1 clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -37,7 +37,6 @@ help:
 	@echo 'make package  build sdist and wheel into dist/ and check both (PYTHON_OF_WHEEL=... for another Python)'
 	@echo 'make example  the example repository of docs/example-firmware with firmware of the demo, in build/example'
 	@echo 'make doca-sdk compile build/doca-pcc (make doca-firmware) by the DPA compiler of an installed DOCA SDK'
-	@echo 'make stubs    write _core.pyi, _fast.pyi and _mkl.pyi anew from the compiled modules'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
 	@echo 'make papers   set our figures beside the papers in docs/generated/papers*.md (some hours, trainings included; what is done is kept in build/papers)'
@@ -215,11 +214,6 @@ doca-firmware: setup runs/rl-cc/student
 doca-sdk:
 	$(DPACC) build/doca-pcc/rlcc_policy.c build/doca-pcc/rlcc_doca_pcc.c -o build/doca-pcc/rlcc.a -hostcc=gcc \
 	  --app-name=rlcc --devicecc-options=$(DOCA_FLAGS),-I$(DOCA)/include,-Ibuild/doca-pcc
-
-# What type checkers see of the compiled modules.
-stubs: setup-test
-	@for stub in netsim/_core emulator/_fast teachers/_mkl; do \
-	  $(BIN)/python -m nanobind.stubgen -q -m $$(echo $$stub | tr / .) -o $$stub.pyi && $(BIN)/ruff format -q $$stub.pyi || exit 1; done
 
 # Anew each time: a page that is gone must not be found. Warnings, as of a link that leads nowhere, are errors.
 docs: setup-docs

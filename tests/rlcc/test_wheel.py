@@ -188,6 +188,8 @@ def test_the_wheel_alone_runs_the_demo_in_an_empty_folder(tmp_path: Path, shadow
 
     run(uv, "build", "--quiet", "--python", sys.executable, "--out-dir", tmp_path / "dist", ROOT)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as held:
+        assert {"netsim/_core.pyi", "emulator/_fast.pyi", "teachers/_mkl.pyi"} < set(held.namelist())
     run(uv, "venv", "--quiet", "--python", sys.executable, tmp_path / "venv")
     run(uv, "pip", "install", "--quiet", "--python", tmp_path / "venv/bin/python", f"{wheel}[distill,verify]")
     out = run(tmp_path / "venv/bin/rlcc", "demo", cwd=shadows)
