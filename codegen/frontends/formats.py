@@ -17,7 +17,6 @@ CBM, TREELITE, LIGHTGBM, CATBOOST, XGBOOST, RLCC = "cbm", "treelite", "lightgbm"
 JSON = "json"
 XGBOOST_MEND = 'save it as JSON: booster.save_model("model.json")'
 LIGHTGBM_MEND = 'save it as text: booster.save_model("model.txt")'
-CATBOOST_MEND = 'save it as model.save_model("model.cbm"), or with format="json"'
 PICKLE = "a pickle runs code when it is opened; use codegen.frontends.from_sklearn in Python, or treelite's .tl"
 ONNX = "ONNX cuts thresholds to float32 and so changes decisions; give the model in its library's own format"
 UBJSON = f"it is XGBoost's binary format; {XGBOOST_MEND}"

@@ -17,7 +17,6 @@ TIME_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 SIZE_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 RATE_BPS = {"b/s": 1, "Kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9, "Tb/s": 10**12}
 LINE_FRACTION = {"line": Fraction(1), "%": Fraction(1, 100), "ppm": Fraction(1, 10**6)}
-CLOCK_HZ = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 
 MOST = 10**30
 """Above every time, size and rate there is."""
@@ -61,11 +60,6 @@ def parse_rate_bps(text: object) -> int:
     return _whole(parse(text, RATE_BPS, "100 Gb/s"), text, "bits a second")
 
 
-def parse_clock_hz(text: object) -> int:
-    """A clock frequency in whole hertz."""
-    return _whole(parse(text, CLOCK_HZ, "350 MHz"), text, "hertz")
-
-
 def parse_line_fraction_q30(text: object) -> int:
     """A fraction of line rate ("100 %", "1 ppm", "0.5 line") with 30 fraction bits, rounded to nearest, at least 1."""
     value = parse(text, LINE_FRACTION, "100 %")
@@ -97,5 +91,4 @@ DurationPs = Annotated[int, _reading(parse_duration_ps), PlainSerializer(lambda 
 DurationNs = Annotated[int, _reading(parse_duration_ns), PlainSerializer(lambda v: f"{v} ns")]
 SizeBytes = Annotated[int, _reading(parse_size_bytes), PlainSerializer(lambda v: f"{v} B")]
 RateBps = Annotated[int, _reading(parse_rate_bps), PlainSerializer(lambda v: f"{v} b/s")]
-ClockHz = Annotated[int, _reading(parse_clock_hz), PlainSerializer(lambda v: f"{v} Hz")]
 LineFractionQ30 = Annotated[int, _reading(parse_line_fraction_q30), PlainSerializer(lambda v: f"{v / 2**30!r} line")]
