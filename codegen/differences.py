@@ -12,18 +12,19 @@ from codegen.networks.body import NetworkBody
 from codegen.tree_body import StudentBody
 from decision.artefact import temporary
 from decision.artefact.manifest import Opened, of_kind
-from decision.policy.deciders import load_decider
+from decision.policy.deciders import Decider, load_decider
 from decision.policy.model import Model
 from decision.policy.network_policy import NetworkPolicy
 
 
-def differences(firmware: Path | Opened) -> list[str]:
-    """The files that differ, and ``manifest.json: PART``; empty where the folder is as this rlcc emits it.
+def differences(firmware: Path | Opened, decider: Decider | None = None) -> list[str]:
+    """The files that differ, and ``manifest.json: PART``; empty where the folder is as this rlcc emits it. ``decider``:
+    what decides in it, where it was read before.
 
     InputError where the folder does not say enough to emit it again.
     """
     manifest = of_kind(firmware, KIND)
-    body = body_in(manifest)
+    body = body_in(manifest, decider or load_decider(manifest))
     with temporary.folder() as again:
         details = fill(again, body, emission_of(manifest))
         made = {str(path.relative_to(again)): path.read_bytes() for path in again.rglob("*") if path.is_file()}
@@ -35,9 +36,8 @@ def differences(firmware: Path | Opened) -> list[str]:
     return wrong
 
 
-def body_in(firmware: Opened) -> Body:
-    """What decides in a firmware folder."""
-    decider = load_decider(firmware)
+def body_in(firmware: Opened, decider: Decider) -> Body:
+    """What decides in a firmware folder, to be emitted again."""
     if isinstance(decider, NetworkPolicy):
         return NetworkBody(decider)
     if isinstance(decider, Model):

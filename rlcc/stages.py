@@ -5,9 +5,10 @@ Imports of what a stage alone needs stand inside it: emit, emulate and gate must
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from rlcc.replaced import other_versions, standing
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
     from rlcc.gate.remembered import Remembered
+    from teachers.teacher import Teacher
     from verify.behaviour.decide import Behaviour
     from verify.prover.certify import Verification
     from verify.trusted.certificate import Certificate
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def rollout(
-    teacher_path: Path,
+    teacher: Teacher,
     options: RolloutOptions,
     out: Path,
     figures: Figures,
@@ -47,17 +49,15 @@ def rollout(
 ) -> None:
     """Watch the teacher decide; write the rollouts."""
     from distill import rollout as stage
-    from teachers.load import load
 
     check_place(out, stage.KIND)
-    teacher = load(teacher_path)
     runs = stage.collect(stage.teacher_policy(teacher), options, deployment, progress)
     rows = stage.write(runs, teacher, out, options, deployment)
     figures += [f"{rows:,} decisions of {teacher.policy.name} {teacher.hash[:12]} in {len(runs)} networks"]
 
 
 def distill(
-    teacher_path: Path,
+    teacher: Teacher,
     rollouts: Path,
     options: DistillOptions,
     network: RolloutOptions,
@@ -74,11 +74,9 @@ def distill(
     from distill import distil
     from distill import rollout as rollouts_stage
     from rlcc.outside import outside
-    from teachers.load import load
 
     check_place(out, distil.KIND)
     before = standing(out, distil.KIND)
-    teacher = load(teacher_path)
     parent = opened(rollouts, rollouts_stage.KIND)
     runs = list(rollouts_stage.read(parent, teacher, deployment))
     around = neighbourhood or Neighbourhood()
@@ -112,7 +110,7 @@ def distill(
 
 def distill_recipe(
     recipe: Recipe,
-    teacher_path: Path,
+    teacher: Teacher,
     rollouts: Path,
     out: Path,
     figures: Figures,
@@ -123,7 +121,7 @@ def distill_recipe(
     """``distill`` with all that a recipe says of it: chosen by what its gate judges."""
     gate = recipe.gate
     distill(
-        teacher_path,
+        teacher,
         rollouts,
         recipe.distill,
         recipe.rollout,
@@ -248,23 +246,22 @@ def verify(build: Build, figures: Figures, progress: Progress) -> Verification:
 def keep_certificate(
     verification: Verification,
     out: Path,
+    claims: Mapping[str, Any] = MappingProxyType({}),
     *,
-    teacher_folder: Path | None = None,
+    teacher: Teacher | None = None,
     remembered: Remembered | None = None,
     progress: Progress | None = None,
-    **claims: Any,
 ) -> Certificate:
-    """Write the certificate of what was proved, with claims besides, once the checker has found it to hold. Refused,
-    and nothing written, where it does not."""
+    """Write the certificate of what was proved, with ``claims`` besides, once the checker has found it to hold, that of
+    a distance with ``teacher``. Refused, and nothing written, where it does not."""
     from rlcc.gate.held import hold
-    from teachers.load import load
     from verify.trusted.certificate import certificate_text, extended, write_certificate
 
     assert verification.certificate is not None
     certificate = extended(verification.certificate, **claims) if claims else verification.certificate
-    teacher = None if teacher_folder is None or certificate.teacher is None else load(teacher_folder)
     content = certificate_text(certificate).encode()
-    hold(certificate, content, verification.build, teacher=teacher, progress=progress, remembered=remembered)
+    beside = None if certificate.teacher is None else teacher
+    hold(certificate, content, verification.build, teacher=beside, progress=progress, remembered=remembered)
     out.parent.mkdir(parents=True, exist_ok=True)
     write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])
     return certificate
@@ -272,7 +269,7 @@ def keep_certificate(
 
 def certify(
     build: Build,
-    teacher_path: Path,
+    teacher: Teacher,
     options: GateOptions,
     out: Path,
     figures: Figures,
@@ -291,10 +288,10 @@ def certify(
         claims["behaviour"] = behaviour(build.firmware, options.property, figures, progress).claims()
     with suppress(InputError):  # of this teacher nothing is proved; the gate says why
         around = options.neighbourhood.around
-        claims["teacher"] = distance(build.firmware, teacher_path, around, figures, progress)
+        claims["teacher"] = distance(build.firmware, teacher, around, figures, progress)
     try:
         certificate = keep_certificate(
-            verification, out, teacher_folder=teacher_path, remembered=remembered, progress=progress, **claims
+            verification, out, claims, teacher=teacher, remembered=remembered, progress=progress
         )
     except Refused as error:
         figures.append(f"no certificate: the checker refuses it: {error}")
@@ -314,19 +311,18 @@ def behaviour(firmware: Firmware, asked: Iterable[Property], figures: Figures, p
 
 
 def distance(
-    firmware: Firmware, teacher_path: Path, around: Around, figures: Figures, progress: Progress
+    firmware: Firmware, teacher: Teacher, around: Around, figures: Figures, progress: Progress
 ) -> TeacherClaim:
     """How far the student lies outside its teacher's actions around any state."""
     from rlcc.gate.emitted import checked_program
-    from teachers.load import load
     from verify.deviation.distance import distance
 
     decider, _ = checked_program(firmware.manifest)  # or another student is bounded than is proved
-    teacher = load(teacher_path)
     if isinstance(decider, Model):
         raise InputError(f"{firmware.folder} is of a model made elsewhere, which has no teacher")
     if firmware.manifest.parents.get("teacher") != teacher.hash:
-        raise InputError(f"{firmware.folder} was made from another teacher than {teacher_path}; give that one")
+        named = f"{teacher.policy.name} {teacher.hash[:12]}"
+        raise InputError(f"{firmware.folder} was made from another teacher than {named}; give that one")
     claim = distance(decider, teacher.policy, teacher.weights, teacher.hash, around, progress)
     figures.append(f"{claim.bound:.5f} outside at most, {claim.reached:.5f} in one state")
     return claim

@@ -29,6 +29,7 @@ from codegen.emit import emission_of, emit_body
 from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
+from decision.policy.deciders import load_decider
 from emulator.build import built
 from verify.trusted.certificate import image_hash
 
@@ -104,7 +105,7 @@ def _data(edit: str, content: Any, name: str) -> Forgery:
         seal.listed(files.firmware)
         manifest = opened(files.firmware, "firmware")
         parents = dict(manifest.parents)
-        body = body_in(manifest)
+        body = body_in(manifest, load_decider(manifest))
         shutil.rmtree(files.firmware)
         emit_body(body, files.firmware, emission_of(manifest), parents=parents)
         _unproved(files)

@@ -28,6 +28,7 @@ from rlcc import stages
 from rlcc.commands.console import Figures
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 from rlcc.shipped import recipes
+from teachers.load import load
 from verify.prover.certify import unprovable
 
 MADE = ".made"
@@ -154,7 +155,7 @@ def _certificate(files: Files, say: Say) -> None:
         return
     say(f"{files.root.name}: proof")
     if recipe is not None:
-        stages.certify(made, files.teacher, recipe.gate, files.certificate, Figures(), say)
+        stages.certify(made, load(files.teacher), recipe.gate, files.certificate, Figures(), say)
     else:
         stages.keep_certificate(stages.verify(made, Figures(), say), files.certificate)
     answer = check(files)

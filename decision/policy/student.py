@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,13 @@ class Student:
     probes: Probes | None = None
     trigger: Trigger | None = None
 
-    def program(self) -> Program:
-        """The whole decision as an integer program."""
+    @cached_property
+    def _program(self) -> Program:
         return build(self.observation, self.action, self.forest, self.start, self.trigger)
+
+    def program(self) -> Program:
+        """The whole decision as an integer program, built once."""
+        return self._program
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with the values the student was distilled for."""

@@ -12,6 +12,7 @@ from rlcc import stages
 from rlcc.commands.console import stage
 from rlcc.commands.options import FOLDER, out_option
 from rlcc.commands.where import where_options
+from teachers.load import load
 
 DEFAULT = DistillOptions()
 
@@ -65,4 +66,4 @@ def command(
     options = validate(DistillOptions, asked | {"falling": list(falling)}, "options of rlcc distill")
     network = validate(RolloutOptions, opened(rollouts, ROLLOUTS).details["options"], str(rollouts))
     with stage("distill") as (figures, progress):
-        stages.distill(teacher, rollouts, options, network, seed, out, figures, progress)
+        stages.distill(load(teacher), rollouts, options, network, seed, out, figures, progress)

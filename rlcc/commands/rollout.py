@@ -11,6 +11,7 @@ from rlcc import stages
 from rlcc.commands.console import stage
 from rlcc.commands.options import FOLDER, out_option, quantity, scenario_option, seed_option
 from rlcc.commands.where import where_options
+from teachers.load import load
 
 TIME = quantity(parse_duration_ps)
 
@@ -31,4 +32,4 @@ def command(
     chosen = {"scenarios": list(scenarios), "seeds": list(seeds), **times}
     options = validate(RolloutOptions, chosen, "options of rlcc rollout")
     with stage("rollout") as (figures, progress):
-        stages.rollout(teacher, options, out, figures, progress)
+        stages.rollout(load(teacher), options, out, figures, progress)

@@ -21,6 +21,7 @@ from rlcc.gate.emulated import keep
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 from rlcc.reports.html.page import page
+from teachers.load import load
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
 RUNS = Path("runs")
@@ -80,17 +81,18 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
     for kind in ("rollouts", "student", "firmware", EMULATION):
         check_place(folder / kind, kind)
     check_fresh(recipe, first, rollouts, student, firmware)
+    loaded = load(teacher)
 
     if "rollout" in to_run:
         with stage("rollout") as (figures, progress):
-            stages.rollout(teacher, recipe.rollout, rollouts, figures, progress, deployment)
+            stages.rollout(loaded, recipe.rollout, rollouts, figures, progress, deployment)
     if "distill" in to_run:
         with stage("distill") as (figures, progress):
-            stages.distill_recipe(recipe, teacher, rollouts, student, figures, progress, deployment)
+            stages.distill_recipe(recipe, loaded, rollouts, student, figures, progress, deployment)
     if "emit" in to_run:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
-    evidence = gate_stage.Evidence(deployment=deployment, recipe=recipe_file)
+    evidence = gate_stage.Evidence(deployment=deployment, teacher=loaded, recipe=recipe_file)
     if "emulate" in to_run:
         with stage("emulate") as (figures, progress):
             build = build_firmware(read_firmware(firmware), tools)
@@ -104,7 +106,7 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
             build = evidence.build or build_firmware(read_firmware(firmware), tools)
             evidence = replace(evidence, build=build)
             if recipe.gate.proof:
-                stages.certify(build, teacher, recipe.gate, certificate, figures, progress, evidence.remembered)
+                stages.certify(build, loaded, recipe.gate, certificate, figures, progress, evidence.remembered)
             else:
                 figures.append("not proved: gate.proof is false")
     with stage("gate") as (figures, progress):

@@ -22,6 +22,7 @@ from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
+    from teachers.teacher import Teacher
     from verify.behaviour.decide import Behaviour
     from verify.check.recheck import Recheck
     from verify.prover.certify import Verification
@@ -168,7 +169,11 @@ def command(
         )
         required = teacher is not None or picture is not None or gate.proved is not None
         teacher = teacher or teacher_path(recipe, recipe_file)
-    beside = None if teacher is None else _Beside(teacher, near, max_outside, picture, required)
+    beside = None
+    if teacher is not None:
+        from teachers.load import load
+
+        beside = _Beside(load(teacher), near, max_outside, picture, required)
     return _prove(read, options, out, wanted, properties == "all" and recipe is None, beside)
 
 
@@ -185,7 +190,7 @@ class _Beside:
     """The teacher that the student is set beside, what is around a state, and how far outside it may be. ``required``:
     it is an error where nothing can be proved of it."""
 
-    teacher: Path
+    teacher: Teacher
     around: Around
     limit: float | None
     picture: Path | None
@@ -278,7 +283,7 @@ def _prove(
     return 1 if failed else 0
 
 
-def _kept(verification: Verification, out: Path, teacher: Path | None, claims: dict[str, Any]) -> bool:
+def _kept(verification: Verification, out: Path, teacher: Teacher | None, claims: dict[str, Any]) -> bool:
     """Whether the certificate was written: not where its own checker refuses it."""
     from rlcc import stages
     from rlcc.gate.remembered import Remembered
@@ -287,7 +292,7 @@ def _kept(verification: Verification, out: Path, teacher: Path | None, claims: d
     with stage("check") as (figures, progress):
         try:
             certificate = stages.keep_certificate(
-                verification, out, teacher_folder=teacher, remembered=Remembered(), progress=progress, **claims
+                verification, out, claims, teacher=teacher, remembered=Remembered(), progress=progress
             )
         except Refused as error:
             figures.append(f"no certificate is written: the checker refuses it: {error}")
@@ -299,24 +304,22 @@ def _kept(verification: Verification, out: Path, teacher: Path | None, claims: d
 def _distance(firmware: Firmware, beside: _Beside) -> TeacherClaim | None:
     """None where nothing can be proved, and need not be. InputError where it must, or it is another's teacher."""
     from rlcc import stages
-    from teachers.load import load
 
     with stage("teacher") as (figures, progress):
         try:
             return stages.distance(firmware, beside.teacher, beside.around, figures, progress)
         except InputError as error:
-            if beside.required or firmware.manifest.parents.get("teacher") != load(beside.teacher).hash:
+            if beside.required or firmware.manifest.parents.get("teacher") != beside.teacher.hash:
                 raise
             figures.append(f"nothing proved of the distance: {error}")
             return None
 
 
-def _draw(firmware: Opened, teacher: Path, claim: TeacherClaim, picture: Path) -> None:
+def _draw(firmware: Opened, teacher: Teacher, claim: TeacherClaim, picture: Path) -> None:
     from decision.policy.deciders import student_of
     from rlcc.reports.distance_picture import draw
-    from teachers.load import load
 
-    draw(student_of(firmware), load(teacher), claim, picture)
+    draw(student_of(firmware), teacher, claim, picture)
     click.echo(f"picture   {picture}")
 
 
@@ -389,12 +392,11 @@ def _check(
     core: bool,
 ) -> int:
     """Check a certificate again, and say what it is of."""
-    from emulator.core import buildable
     from emulator.profile import load_profile
     from rlcc.gate.certified import of_another
+    from rlcc.gate.held import network_of
     from teachers.load import load
-    from verify.check.beside import TeacherNetwork
-    from verify.check.boundary import Limits, checked
+    from verify.check.boundary import Limits, NoCore, checked
     from verify.check.refused import Refused
     from verify.trusted.certificate import read_certificate
 
@@ -403,14 +405,11 @@ def _check(
         raise InputError(f"{path} says nothing of a teacher; leave out --teacher, or prove with it")
     beside = None if teacher is None else load(teacher)
     profile = None if asked["profile"] is None else load_profile(asked["profile"])
-    if core and (reason := buildable()) is not None:
-        raise InputError(f"{reason}; with --no-core everything but the cycles on the core is checked")
     with stage("verify") as (figures, progress):
         try:
             if wrong := of_another(certificate, profile, asked["compiler"], asked["optimise"]):
                 raise Refused(wrong)
             limits = Limits(seconds)
-            network = None if beside is None else TeacherNetwork(beside.policy, beside.weights, beside.hash)
             recheck = checked(
                 certificate,
                 firmware,
@@ -418,9 +417,11 @@ def _check(
                 progress=progress,
                 limits=limits,
                 proofs=proofs,
-                teacher=network,
+                teacher=None if beside is None else network_of(beside),
                 core=core,
             )
+        except NoCore as error:
+            raise InputError(f"{error}; with --no-core everything but the cycles on the core is checked") from None
         except Refused as error:
             figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
             return 1

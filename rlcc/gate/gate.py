@@ -62,6 +62,7 @@ from rlcc.gate.emulated import KIND as EMULATION
 from rlcc.gate.emulated import kept
 from rlcc.gate.fidelity import LATER, STUDENT, TEACHER, network
 from rlcc.gate.fidelity import compare as compare_networks
+from rlcc.gate.held import network_of
 from rlcc.gate.hints import Request
 from rlcc.gate.judgement import Judgement, Sights, StatesMet, sampling
 from rlcc.gate.neighbourhood import furthest
@@ -77,7 +78,7 @@ from rlcc.recipe import EmulateOptions, GateOptions
 from teachers.load import load
 from teachers.teacher import Teacher
 from verify.behaviour.finding import Finding
-from verify.check.beside import TeacherNetwork, distance_again
+from verify.check.beside import distance_again
 from verify.check.refused import Refused
 from verify.deviation.distance import distance
 from verify.prover.certify import unprovable
@@ -97,8 +98,8 @@ class Evidence:
     """What may come with a firmware folder. ``certificate``: of its proof, by default the one beside it; ``rollouts``:
     held-out ones of the teacher, by default made here; ``reference``: the verdict of an earlier firmware;
     ``deployment``: the network, and who decides there beside the student's agents; ``build`` and ``emulation``: of this
-    very firmware on this engine, made by the same process; ``recipe``: the file that says all this, where there is
-    one."""
+    very firmware on this engine, made by the same process; ``teacher``: as this process read it; ``recipe``: the file
+    that says all this, where there is one."""
 
     certificate: Path | None = None
     rollouts: Path | None = None
@@ -107,6 +108,7 @@ class Evidence:
     deployment: Deployment = field(default_factory=Deployment)
     build: Build | None = None
     emulation: EmulationReport | None = None
+    teacher: Teacher | None = None
     recipe: Path | None = None
 
 
@@ -157,8 +159,8 @@ def judge(
     for contender in () if carried is None else carried.contenders:
         same_artefact(manifest, contender.hash)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
-    pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"))
-    checks = as_emitted(differences(manifest))
+    pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"), asked.teacher)
+    checks = as_emitted(differences(manifest, decider))
     checks.append(provenance(manifest, pair.teacher if pair else None))
     measured: dict[str, Any] = {}
     path: WorstPath | None = None
@@ -415,25 +417,26 @@ def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) 
         job.say("actions in all states")
         try:
             claim = distance(pair.pupil, teacher.policy, teacher.weights, teacher.hash, asked.around, job.say)
-            distance_again(claim, pair.pupil, TeacherNetwork(teacher.policy, teacher.weights, teacher.hash), job.say)
+            distance_again(claim, pair.pupil, network_of(teacher), job.say)
         except (InputError, Refused) as error:
             return [*checks, all_states(str(error), asked)], measured | {"distance": {"refused": str(error)}}
     return [*checks, all_states(claim, asked)], measured | {"distance": claim.model_dump(mode="json")}
 
 
-def _pair(decider: Decider, path: Path | None, firmware: Path, expected: str | None) -> _Pair | None:
-    """A student or a network with the teacher in ``path`` that it was made from; None for a model made elsewhere, which
-    has none."""
+def _pair(
+    decider: Decider, path: Path | None, firmware: Path, expected: str | None, loaded: Teacher | None
+) -> _Pair | None:
+    """A student or a network with the teacher in ``path`` that it was made from, ``loaded`` before or read now; None
+    for a model made elsewhere, which has none."""
     if isinstance(decider, Model):
         if path is not None:
             raise InputError(f"{firmware} is of a model made elsewhere, which has no teacher; judge it without one")
         return None
     if path is None:
         raise InputError("rlcc gate needs --teacher or a --recipe that names one")
-    kind = kind_of(path)
-    if kind != "teacher":
+    if loaded is None and (kind := kind_of(path)) != "teacher":
         raise InputError(f"{path} is a {kind}, not the teacher that {firmware} is to be compared with")
-    teacher = load(path)
+    teacher = loaded or load(path)
     if teacher.hash != expected:
         raise InputError(f"{firmware} was made from another teacher than {path}; give the one it came from")
     return _Pair(decider, teacher, path)

@@ -41,6 +41,11 @@ def hold(
     }  # all that decides whether it holds; the checker and its tools come to it
     if before.holds("certificate", parts):
         return
-    network = None if teacher is None else TeacherNetwork(teacher.policy, teacher.weights, teacher.hash)
+    network = None if teacher is None else network_of(teacher)
     checked(certificate, build.firmware.manifest, progress=progress, teacher=network)
     before.keep("certificate", parts)
+
+
+def network_of(teacher: Teacher) -> TeacherNetwork:
+    """Returns the teacher as the checker takes it."""
+    return TeacherNetwork(teacher.policy, teacher.weights, teacher.hash)

@@ -26,6 +26,7 @@ from rlcc.search.study import Study, Told, opened
 from rlcc.search.whole import Whole, made
 from rlcc.search.written import moved, recipe_text
 from teachers.load import load
+from teachers.teacher import Teacher
 
 QUICKLY = 0.6
 """Of the time there is, where some of it is for the front."""
@@ -41,7 +42,7 @@ class Search:
     recipe: Recipe
     options: SearchOptions
     space: Space
-    teacher: Path
+    teacher: Teacher
     deployment: Deployment
     folder: Path
 
@@ -50,7 +51,7 @@ class Search:
         """InputError where the recipe, its teacher or its space is not right."""
         recipe = load_recipe(path)
         options = recipe.search.model_copy(update={name: n for name, n in others.items() if n is not None})
-        teacher, deployment = teacher_path(recipe, path), deployment_of(recipe, path)
+        teacher, deployment = load(teacher_path(recipe, path)), deployment_of(recipe, path)
         recipe.emulate.toolchain()
         place = folder or Path("runs") / recipe.name / "search"
         return Search(path, recipe, options, Space.of(path, recipe), teacher, deployment, place)
@@ -69,7 +70,7 @@ class Search:
         options = self.options.model_dump(mode="json", exclude={"points", "front", "space"})
         recipe = self.recipe.model_dump(mode="json", exclude={"search", "name"}, by_alias=True)
         sources = package_hash(*(ROOT / name for name in SOURCES))
-        of = [recipe, options, self.space.to_json(), load(self.teacher).hash, simulator_hash(), sources]
+        of = [recipe, options, self.space.to_json(), self.teacher.hash, simulator_hash(), sources]
         return sha256(dump_json(of).encode())
 
 
@@ -115,9 +116,8 @@ def _rollouts(search: Search) -> Path:
 
 
 def _judge(search: Search, rollouts: Path) -> Judge:
-    teacher = load(search.teacher)
-    runs = list(rollout.read(rollouts, teacher, search.deployment))
-    return Judge(teacher, runs, search.deployment, search.options, kept(search.folder / "kept"))
+    runs = list(rollout.read(rollouts, search.teacher, search.deployment))
+    return Judge(search.teacher, runs, search.deployment, search.options, kept(search.folder / "kept"))
 
 
 def _explore(search: Search, study: Study, judge: Judge, turn: float | None) -> None:

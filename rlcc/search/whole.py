@@ -25,7 +25,7 @@ from rlcc.gate import closed_loop
 from rlcc.gate.closed_loop import Entry
 from rlcc.gate.fidelity import LATER, STUDENT, TEACHER, compare
 from rlcc.recipe import Recipe
-from teachers.load import load
+from teachers.teacher import Teacher
 from verify.prover.certify import unprovable
 
 
@@ -53,7 +53,7 @@ class Whole:
 
 def made(
     recipe: Recipe,
-    teacher: Path,
+    teacher: Teacher,
     rollouts: Path,
     folder: Path,
     deployment: Deployment,
@@ -74,8 +74,8 @@ def made(
         cycles = verification.certificate.claims.worst_case.cycles if verification.certificate else None
         problem = "" if cycles is not None else ", ".join(stages.proved(verification))
     progress("in the gate's networks")
-    loaded, latency = load(teacher), recipe.rollout.decision_latency
-    theirs, ours = teacher_policy(loaded), interpreted(student_of(opened(student, "student")))
+    latency = recipe.rollout.decision_latency
+    theirs, ours = teacher_policy(teacher), interpreted(student_of(opened(student, "student")))
     outcomes = closed_loop.run(
         [Entry(TEACHER, theirs, latency), Entry(STUDENT, ours, latency), Entry(LATER, theirs, latency + LATER_PS)],
         gate.scenarios,

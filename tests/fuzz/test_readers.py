@@ -5,6 +5,7 @@ import contextlib
 import json
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,10 @@ def rollouts(path: Path, corpus: Path) -> None:
 
 
 def certificate(path: Path, _: Path) -> None:
-    """Sealed anew."""
+    """Sealed anew, where it has the parts that its hash is of."""
     content = load_json(path)
-    if isinstance(content, dict):
-        content["hash"] = content_hash(content)
-        path.write_text(json.dumps(content))
+    with suppress(KeyError, TypeError, AttributeError):
+        path.write_text(json.dumps({**content, "hash": content_hash(content)}))
     read_certificate(path)
 
 

@@ -1,6 +1,5 @@
 """A student that is made again beside one of other bytes: the versions that differ are told, and nothing else is."""
 
-import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -64,12 +63,11 @@ def test_the_stage_tells_it(content: str, tmp_path: Path, monkeypatch: pytest.Mo
     best = {"round": 0, "rmse": 0.0, "distance": {}}
     report = {"rounds": [best], "chosen": 0, "noise": {}, "checked_points": 0}
     fitted = SimpleNamespace(student=SimpleNamespace(forest=forest, report=report))
-    monkeypatch.setattr(importlib.import_module("teachers.load"), "load", lambda path: None)
     monkeypatch.setattr(rollout, "read", lambda *_: [])
     monkeypatch.setattr(distil, "distil", lambda *_, **__: fitted)
     monkeypatch.setattr(distil, "save", lambda *_, **__: student(out, content))
     monkeypatch.setattr(stages, "_off", lambda *_: "")
     figures: list[str] = []
     options = DistillOptions(), RolloutOptions(scenarios=["many-to-one:2"], seeds=[1])
-    stages.distill(tmp_path, tmp_path / "rollouts", *options, 1, out, figures, lambda _: None)
+    stages.distill(SimpleNamespace(), tmp_path / "rollouts", *options, 1, out, figures, lambda _: None)
     assert any("catboost 1.0, now" in line for line in figures) == (content == "another")

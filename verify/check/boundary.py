@@ -41,6 +41,10 @@ class Limits:
 DEFAULT = Limits()
 
 
+class NoCore(InputError):
+    """No core can be built on this machine."""
+
+
 def checked(
     certificate: Certificate,
     firmware: Path | Opened,
@@ -60,7 +64,7 @@ def checked(
     checked without one. Refused where anything at all is wrong with the certificate; InputError where the folder cannot
     be read or compiled, and before anything else where no core can be built."""
     if core and (reason := buildable()) is not None:
-        raise reason
+        raise NoCore(str(reason))
     context = get_context("spawn")  # a fork would take the terminal's threads along
     ours, theirs = context.Pipe(duplex=False)
     artefact = of_kind(firmware, "firmware")  # read here, once: the process gets the bytes

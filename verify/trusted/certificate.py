@@ -197,7 +197,7 @@ MEANS: tuple[str, ...] = (
 
 def content_hash(content: dict[str, Any]) -> str:
     """SHA-256 over all but ``MEANS``, and over the program's own hash."""
-    stated = {"program": _at(content, "subject", "files", "program"), **_claimed(content)}
+    stated = {"program": content["subject"]["files"].get("program"), **_claimed(content)}
     return hashlib.sha256(json.dumps(stated, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -207,12 +207,6 @@ def _claimed(content: dict[str, Any], place: str = "") -> dict[str, Any]:
         for key, value in content.items()
         if f"{place}{key}" not in MEANS
     }
-
-
-def _at(content: Any, *keys: str) -> Any:
-    for key in keys:
-        content = content.get(key) if isinstance(content, dict) else None
-    return content
 
 
 def extended(certificate: Certificate, **claims: Any) -> Certificate:

@@ -20,7 +20,6 @@ from codegen.emit import emit
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
 from decision.ir.forest import oblivious
-from emulator import core
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
@@ -351,7 +350,7 @@ def test_where_no_core_can_be_built_the_check_names_the_option(
     proved: Proved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = sealed(tmp_path / "certificate.json", proved[1])
-    monkeypatch.setattr(core, "buildable", lambda: InputError("there is no Verilator"))
+    monkeypatch.setattr(boundary, "buildable", lambda: InputError("there is no Verilator"))
     with pytest.raises(InputError, match="there is no Verilator; with --no-core"):
         verify(proved[0].firmware.folder, "--check", path)
     assert verify(proved[0].firmware.folder, "--check", path, "--no-core")[0] == 0
