@@ -17,12 +17,15 @@ from decision.artefact.folder import Folder
 from decision.artefact.manifest import Opened, opened, sha256
 from decision.ir.forest import oblivious
 from decision.policy.deciders import load_decider
+from decision.policy.input_layout import InputLayout
+from decision.policy.policy import Policy
 from decision.policy.student import NAME, load_student
 from emulator.firmware import read_firmware
 from rlcc import cli
 from rlcc.gate import gate
 from rlcc.gate.emitted import emitted
-from teachers.load import load
+from teachers.load import load, load_with_layout
+from teachers.teacher import Teacher
 from verify.check.boundary import checked
 from verify.trusted.certificate import read_certificate
 
@@ -65,11 +68,19 @@ def test_a_command_reads_nothing_of_a_folder_after_it_was_hashed(
     module: str, arguments: tuple[str, ...], copy: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone: list[Path] = []
+    teachers: list[Path | str] = []
+
+    def read_teacher(path: Path | str, policy: Path | Policy | None = None) -> tuple[Teacher, InputLayout]:
+        teachers.append(path)
+        return load_with_layout(path, policy)
+
     monkeypatch.chdir(copy)
     monkeypatch.setattr(f"{module}.opened", vanishing(gone))
+    monkeypatch.setattr("teachers.load.load_with_layout", read_teacher)
     code, said, error = rlcc(*arguments)
     assert (code, gone) == (0, [Path("firmware")]), said + error
     assert not (copy / "firmware").exists()
+    assert len(teachers) == (arguments[0] == "gate" or "--teacher" in arguments)
 
 
 def test_the_checkers_process_gets_the_bytes(copy: Path) -> None:

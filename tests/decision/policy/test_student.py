@@ -1,6 +1,7 @@
 """student.json: what is saved is loaded, exactly; what is not a student is refused before any C is made of it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from drawing import FEATURES, drawn_students, make_student
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from decision.ir.forest import oblivious
+from decision.policy import student as module
 from decision.policy.student import NAME, load_student
 
 
@@ -70,3 +72,16 @@ def test_json_is_readable_and_differs_line_by_line():
 def test_not_a_number_is_never_written():
     with pytest.raises(ValueError, match="JSON"):
         dump_json({"loss": [float("nan")]})
+
+
+def test_a_students_program_is_built_once_and_anew_for_another_forest(monkeypatch):
+    built, program_of = [], module.build
+    monkeypatch.setattr(module, "build", lambda *parts: built.append(parts) or program_of(*parts))
+    student = make_student(
+        [FEATURES["rl_cc_congestion"]], {"kind": "tanh_map", "step": 0.2}, (oblivious(((0, 5),), (-4, 9)),)
+    )
+    assert student.program() is student.program()
+    assert len(built) == 1
+    other = replace(student, forest=replace(student.forest, bias=(7,)))
+    assert other.program() != student.program()
+    assert len(built) == 2
