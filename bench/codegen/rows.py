@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from bench.codegen.outside import AnySubject
 
-Ranges = tuple[tuple[int, int], ...]
-
 RANDOM, COPIES = 400, 2
 CELL_LIMIT = 50_000
 

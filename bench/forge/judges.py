@@ -89,11 +89,6 @@ class Answer:
     said: str
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    @property
-    def by_boundary(self) -> bool:
-        """Refused since the checker itself broke down."""
-        return "the checker cannot judge it" in self.said
-
 
 def commanded(judge: str, arguments: Sequence[str | Path]) -> Answer:
     """The answer of a command of rlcc."""

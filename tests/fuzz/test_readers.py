@@ -23,7 +23,6 @@ from decision.policy.policy import load_policy
 from decision.policy.student import load_student
 from distill.rollout import FILE as ROLLOUTS
 from emulator.firmware import ENTRY, check_against_program
-from emulator.lines import SourceLines
 from emulator.objects import check_code, read_image, undefined_and_static
 from emulator.profile import load_profile
 from emulator.sources import checked
@@ -110,10 +109,6 @@ def elf(path: Path, _: Path) -> None:
     for read in (read_image, undefined_and_static, lambda p: check_code(p, ENTRY)):
         with contextlib.suppress(InputError):
             read(path)
-
-
-def lines_of(path: Path, _: Path) -> None:
-    SourceLines(path, "rlcc_policy.c").frames(0x100)
 
 
 # What is read -> the file, its reader, and whether it is JSON.

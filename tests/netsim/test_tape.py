@@ -14,7 +14,6 @@ FLOATS = st.one_of(
 )
 U32 = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2**32 - 1]))
 BINARY = [FloatOp.ADD, FloatOp.SUB, FloatOp.MUL, FloatOp.DIV, FloatOp.MIN, FloatOp.MAX, FloatOp.BELOW]
-UNARY = [FloatOp.SQRT, FloatOp.FLOOR, FloatOp.ROUND]
 
 
 def every_operator(t: TapeBuilder) -> list[int]:

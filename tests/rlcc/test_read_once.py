@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def test_a_command_reads_nothing_of_a_folder_after_it_was_hashed(
 
     monkeypatch.chdir(copy)
     monkeypatch.setattr(f"{module}.opened", vanishing(gone))
-    monkeypatch.setattr("teachers.load.load_with_layout", read_teacher)
+    monkeypatch.setattr(import_module("teachers.load"), "load_with_layout", read_teacher)
     code, said, error = rlcc(*arguments)
     assert (code, gone) == (0, [Path("firmware")]), said + error
     assert not (copy / "firmware").exists()

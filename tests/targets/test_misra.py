@@ -17,7 +17,6 @@ PROGRAMS = {
     "rl_cc-branches": ("rl_cc", "linux-bpf", ("rlcc_policy.c",)),
     "counting-doca-pcc": ("counting", "doca-pcc", ("rlcc_policy.c", "rlcc_doca_pcc.c")),
 }
-WITH_MARKS = [pytest.param(p, marks=pytest.mark.slow if "counting" in p else ()) for p in PROGRAMS]
 OPTIONS = ("-q", "--addon=misra", "--std=c99", "--platform=unix32", "--enable=all", "--suppress=missingIncludeSystem")
 ELSEWHERE = ("-URLCC_WITH_DOCA_SDK", "-U__BPF__", "-U__cplusplus")
 """Macros of other builds: an SDK's headers, BPF, C++."""
