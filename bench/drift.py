@@ -12,20 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.papers.found import table
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.policy.student import NAME as STUDENT_NAME
-from decision.policy.student import Student, load_student
-from distill.dataset import join, label
-from distill.rollout import Rollout, collect
+from decision.policy.student import load_student
+from distill.rollout import collect
 from netsim.policies import interpreted
-from rlcc.drift import MOST, Drift, drift, seen_in
+from rlcc.drift import MOST, Drift, drift, error_in, seen_in
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
+from rlcc.reports.pages import table
 from teachers.load import load
-from teachers.teacher import Teacher
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "generated" / "drift.md"
@@ -70,16 +68,11 @@ def rows(name: str, folder: Path) -> list[Row]:
     for scenario, own in TRAFFIC[name]:
         options = recipe.rollout.model_copy(update={"scenarios": [scenario], "seeds": [SEED]})
         runs = collect(policy, options, deployment)
-        each.append(Row(scenario, own, drift(seen_in(hash, student, runs), made_on), error_in(runs, student, teacher)))
+        each.append(
+            Row(scenario, own, drift(seen_in(hash, student, runs), made_on), error_in(runs, student, teacher, SEED))
+        )
         print(f"drift: {name}, {scenario}", file=sys.stderr, flush=True)
     return each
-
-
-def error_in(runs: list[Rollout], student: Student, teacher: Teacher) -> float:
-    """See `Row.error`; in the states of these runs."""
-    met = join(label(runs, teacher, student.observation, rows=100_000, seed=SEED))
-    sums = student.forest.evaluate(met.x) / 2**student.forest.leaf_bits
-    return student.action.loss(sums, met.y, met.weight)
 
 
 def section(name: str, each: Sequence[Row]) -> str:

@@ -18,8 +18,6 @@ from typing import Any
 from bench.codegen.outside import Outside, outside_subjects
 from bench.drawn.judged import Checked, Proved, judged_build
 from bench.drawn.students import of_many_trees
-from bench.papers.found import table
-from bench.papers.runs import say
 from codegen.emit import Emission, emit_body
 from codegen.lower import Options
 from codegen.model_body import emit_model
@@ -28,7 +26,9 @@ from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.student import Student
 from emulator.build import built
+from rlcc.commands.streams import tell
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "ensembles.md"
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = []
         for case in (case for case in cases() if options.only in str(case)):
             rows.append(row(case))
-            say(" | ".join(cells(rows[-1])))
+            tell("ensembles: " + " | ".join(cells(rows[-1])))
         if not rows:
             raise InputError(f"no row has {options.only!r} in its name; leave --only out")
         command = "python -m bench.ensembles" + (f" --only '{options.only}'" if options.only else "")

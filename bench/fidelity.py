@@ -15,8 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.papers.found import table
-from bench.where.options import add_options, place_of
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
@@ -30,9 +28,11 @@ from netsim.policies import PolicySpec, interpreted, native
 from netsim.samples import Sampling
 from netsim.simulation import DECISION_LATENCY_PS, WINDOW_PS
 from netsim.trials import Trial, run
+from rlcc.commands.where import add_options, place_of
 from rlcc.gate.fidelity import ROLES
 from rlcc.origin import made_by
 from rlcc.recipe import load_recipe, teacher_path
+from rlcc.reports.pages import table
 from teachers.load import load
 
 ROOT = Path(__file__).parents[1]

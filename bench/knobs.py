@@ -17,7 +17,6 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
-from bench.papers.found import table
 from decision.artefact.documents import write_atomically
 from decision.policy.student import Student
 from distill.distil import distil
@@ -35,6 +34,7 @@ from rlcc.gate.teacher_match import compare as compare_actions
 from rlcc.gate.teacher_match import own_rollouts
 from rlcc.origin import made_by
 from rlcc.recipe import Match, Neighbourhood
+from rlcc.reports.pages import table
 from teachers.load import load
 from teachers.teacher import Teacher
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.papers.found import table
-from bench.where.options import add_options, place_of
 from decision.artefact.errors import InputError
 from netsim.network import MS
 from netsim.places import Place as Where
 from netsim.trials import Trial, run
+from rlcc.commands.where import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
+from rlcc.reports.pages import table
 
 ROOT = Path(__file__).parents[1]
 STUDENT = ROOT / "runs" / "rl-cc" / "student"

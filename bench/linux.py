@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.papers.found import table
 from codegen.tuning import packed, unpacked, words_of
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.errors import InputError
@@ -37,6 +36,7 @@ from rlcc.evaluation import linux, prediction
 from rlcc.evaluation.grid import Cell, Grid, Results, Times
 from rlcc.evaluation.linux_control import TARGET, control
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "generated" / "linux.md"

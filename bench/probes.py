@@ -20,8 +20,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench.papers.found import table
-from bench.where.options import add_options, place_of
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.probes import Probes
@@ -31,8 +29,10 @@ from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.policies import NativePolicy, PolicySpec
 from netsim.trials import Trial, run
+from rlcc.commands.where import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "generated" / "probes.md"

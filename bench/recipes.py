@@ -13,7 +13,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.papers.found import table
 from decision.artefact.documents import load_json, validate, write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.student import load_student
@@ -22,6 +21,7 @@ from rlcc.commands.console import print_verdict
 from rlcc.gate.verdict import Verdict
 from rlcc.origin import made_by
 from rlcc.recipe import load_recipe
+from rlcc.reports.pages import table
 from rlcc.shipped import recipes
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bench.papers.found import table
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "generated" / "same-bytes.md"

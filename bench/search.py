@@ -19,7 +19,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from bench.papers.found import table
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.student import NAME as STUDENT_NAME
@@ -33,6 +32,7 @@ from rlcc.gate import closed_loop
 from rlcc.gate.closed_loop import Entry, PolicyMetrics
 from rlcc.origin import made_by
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
+from rlcc.reports.pages import table
 from rlcc.search.page import POINTS
 from teachers.load import load
 

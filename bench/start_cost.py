@@ -16,8 +16,6 @@ from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel
 
-from bench.papers.found import table
-from bench.papers.runs import say
 from codegen.emit import Emission, emission_of, emit_body
 from codegen.tree_body import StudentBody
 from decision.artefact.documents import write_atomically
@@ -27,7 +25,9 @@ from decision.policy.student import NAME, Header, Student, load_student
 from emulator.build import built
 from emulator.profile import load_profile
 from emulator.run import run_vectors
+from rlcc.commands.streams import tell
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prover.certify import certify
@@ -109,7 +109,7 @@ def costs(runs: Path) -> dict[tuple[str, str], Cost]:
         artefact = opened(folders[name] / "student", "student").hash
         emission = emission_of(opened(folders[name] / "firmware", "firmware"))
         for text, variant in variants(student, students[FLAGSHIP]).items():
-            say(f"proving {name}, {text}")
+            tell(f"start_cost: proving {name}, {text}")
             found[name, text] = cost(variant, artefact, emission)
     return found
 

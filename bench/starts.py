@@ -20,8 +20,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from bench.papers.found import table
-from bench.where.options import add_options, place_of
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.policy import Policy
@@ -33,7 +31,9 @@ from netsim.places import Place
 from netsim.policies import PolicySpec, native
 from netsim.simulation import DECISION_LATENCY_PS
 from netsim.trials import Trial, run
+from rlcc.commands.where import add_options, place_of
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 from teachers.load import load
 from teachers.teacher import Teacher
 

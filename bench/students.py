@@ -18,7 +18,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from bench.papers.found import table
 from bench.recipes import RELATIVE, verdict_of
 from bench.training.__main__ import changed, variant
 from decision.artefact.documents import dump_json, read_text, write_atomically
@@ -33,6 +32,7 @@ from rlcc.gate.teacher_match import driven_by, errors_in
 from rlcc.gate.verdict import Verdict
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
+from rlcc.reports.pages import table
 from rlcc.search.written import moved, recipe_text
 from teachers.load import load
 

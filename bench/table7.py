@@ -17,11 +17,10 @@ from pathlib import Path
 
 from bench.papers import published
 from bench.papers.contenders import ENGINE, ROOT, TEACHERS, Contender
-from bench.papers.found import Found, beside, table, wrapped
+from bench.papers.found import Found, beside
 from bench.papers.runs import Run, run_all
 from bench.papers.sections import DROPS, GOODPUT, QUEUE, UTILISATION, Column, cell
 from bench.papers.traffic import QUICK, Traffic, named
-from bench.where.options import add_options, place_of
 from codegen.emit import Emission
 from codegen.networks.body import emit_network
 from codegen.networks.quantise import Bits
@@ -37,9 +36,11 @@ from emulator.shared import shared_library
 from netsim.network import MS
 from netsim.policies import Installed, compiled, native
 from netsim.simulation import DECISION_LATENCY_PS
+from rlcc.commands.where import add_options, place_of
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
+from rlcc.reports.pages import table, wrapped
 from teachers.load import load
 
 TEACHER = TEACHERS / "pcc-rl-lstm"

@@ -9,8 +9,8 @@ from bench.codegen.outside import LEAVES, Outside
 from bench.codegen.results import Case, Place, Result
 from bench.codegen.rows import RANDOM
 from bench.codegen.subjects import LEAF_BITS
-from bench.papers.found import table, wrapped
 from rlcc.origin import made_by
+from rlcc.reports.pages import table, wrapped
 
 PACKAGES = (
     "catboost",

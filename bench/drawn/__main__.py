@@ -10,10 +10,10 @@ from pathlib import Path
 
 from bench import drawn as package
 from bench.drawn.judged import Checked, How, Proved, Row, judged
-from bench.papers.found import table
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from rlcc.origin import made_by, source
+from rlcc.reports.pages import table
 
 DOCS = Path(__file__).parents[2] / "docs" / "generated"
 PAGES = {"clang": DOCS / "drawn.md", "gcc": DOCS / "drawn-gcc.md"}

@@ -9,8 +9,8 @@ from typing import TypeVar
 from bench.forge.results import WRONG, Row, shown
 from bench.forge.session import NAMES
 from bench.forge.subjects import Subject
-from bench.papers.found import table
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 
 Name = TypeVar("Name")
 

@@ -10,8 +10,8 @@ from bench.papers import contenders, page
 from bench.papers.command import DOCS, SEEDS, run_sections, store
 from bench.papers.found import Found
 from bench.papers.traffic import QUICK, TIMES
-from bench.where.options import add_options
 from decision.artefact.errors import InputError
+from rlcc.commands.where import add_options
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

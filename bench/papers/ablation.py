@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.papers import theory
 from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
-from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.pictures import Bubbles, bubbles
 from bench.papers.sections import GOODPUT, LATENCY, LOSS, UNFAIRNESS, Section, cell
 from bench.papers.target import tunable_teacher
@@ -23,6 +23,7 @@ from netsim.network import MS
 from netsim.policies import PolicySpec, native, turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 from teachers.load import load
 from teachers.teacher import Teacher
 

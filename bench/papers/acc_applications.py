@@ -16,16 +16,16 @@ from bench.papers.acc import STATIC as KNOBS
 from bench.papers.acc_bed import FABRIC as BED
 from bench.papers.acc_cases import ACC, RDMA, STATIC, TREE, Case, Outcomes, played, with_seeds
 from bench.papers.command import add_docs, page_parser, store, written
-from bench.papers.found import listed, table, wrapped
-from bench.where.options import place_of
 from netsim.baselines import by_name
 from netsim.kept import Kept
 from netsim.mixes import Mix, Part
 from netsim.network import MS, Network
 from netsim.splitmix import uniform
+from rlcc.commands.where import place_of
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
+from rlcc.reports.pages import listed, table, wrapped
 
 BESIDE = Mix((Part(RDMA, 50, 0), Part(by_name("dctcp"), 50, 1)))
 WEIGHTS = (7, 3)

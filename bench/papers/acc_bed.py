@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.papers.found import Figure, table
 from netsim.deployment import Deployment
 from netsim.kept import Kept, Outcome
 from netsim.network import MS
@@ -20,6 +19,7 @@ from netsim.policies import PolicySpec
 from netsim.samples import Sampling
 from netsim.trials import Trial, run
 from rlcc.origin import made_by
+from rlcc.reports.pages import Figure, table
 
 LOADS = (20, 60)
 FABRIC = "leaf-spine:2x12x2:25/100"

@@ -7,7 +7,6 @@ import numpy as np
 
 from bench.papers.acc import setting
 from bench.papers.acc_bed import Deciders
-from bench.papers.found import Figure
 from bench.papers.runs import Metrics, percent_off, say, spread
 from netsim.baselines import by_name
 from netsim.cohorts import Cohort
@@ -18,6 +17,7 @@ from netsim.places import Place
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from rlcc.evaluation.grid import Times
+from rlcc.reports.pages import Figure
 
 ACC, TREE = "ACC", "ACC tree"
 STATIC = ("SECN1", "SECN2")

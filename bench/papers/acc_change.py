@@ -15,7 +15,6 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 
 from bench.papers.acc_bed import Deciders
-from bench.papers.found import Figure, table
 from bench.papers.pictures import STYLE, svg
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.manifest import sha256
@@ -30,6 +29,7 @@ from netsim.network import MS, US
 from netsim.policies import native
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
+from rlcc.reports.pages import Figure, table
 from teachers.ddqn import Learner
 from teachers.ddqn_options import DdqnConfig
 from teachers.online import OnlineLearning

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from bench.papers.acc_bed import FABRIC, Deciders
 from bench.papers.command import store
-from bench.papers.found import Figure, listed, table
 from bench.papers.pictures import STYLE, svg
 from bench.papers.runs import spread
 from decision.artefact.documents import dump_json
@@ -31,6 +30,7 @@ from netsim.network import MS, US, Network
 from netsim.scenarios import Flows, Scenario, instantiate
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
+from rlcc.reports.pages import Figure, listed, table
 
 STEPS = ((2, 1), (15, 4), (8, 2), (4, 1), (15, 8))
 """Senders, and flows of each; [ACC] trains with 2 to 64 and 1 to 1000, and of figure 6 says no numbers."""

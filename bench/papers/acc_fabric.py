@@ -7,7 +7,6 @@ from math import isnan
 import numpy as np
 
 from bench.papers.acc_bed import Deciders
-from bench.papers.found import NONE, table
 from bench.papers.runs import Metrics, percent_off, say, spread
 from netsim.baselines import by_name
 from netsim.deployment import Deployment
@@ -17,6 +16,7 @@ from netsim.places import Place
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from rlcc.origin import made_by
+from rlcc.reports.pages import NONE, table
 
 FABRIC = "acc-fabric"
 WEB_SEARCH = tuple(f"websearch:{load}%@{FABRIC}" for load in (60, 70, 80, 90))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.papers.acc_bed import Deciders
-from bench.papers.found import table
 from bench.papers.runs import Metrics, percent_off, spread
 from decision.ir.interfaces import QUEUE_MARKING
 from decision.policy.records import Columns, Trajectories
@@ -23,6 +22,7 @@ from netsim.network import MS
 from netsim.places import Place
 from netsim.trials import Trial, run
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 from teachers.ddqn_options import DdqnConfig
 from teachers.transitions import rewards
 

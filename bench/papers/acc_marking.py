@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from bench.papers.acc_bed import FABRIC
 from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.contenders import LOSSLESS, ROOT, Contender
-from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.pictures import STYLE, svg
 from bench.papers.sections import Column, Section, cell
 from bench.papers.traffic import named
@@ -28,6 +28,7 @@ from netsim.network import MS
 from rlcc.evaluation.grid import Times
 from rlcc.evaluation.pictures import COLOURS, LINES, MARKERS
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 from teachers.ddqn_options import DdqnConfig
 
 TIMES = Times(200 * MS, (100 * MS, 200 * MS))

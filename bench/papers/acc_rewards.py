@@ -22,11 +22,9 @@ from numpy.typing import NDArray
 from bench.papers.acc import RECIPE, STATIC, TEACHER_LATENCY_PS, TRAINING, setting
 from bench.papers.acc_marking import reward_of_queue
 from bench.papers.command import add_docs, page_parser, store, written
-from bench.papers.found import NONE, Figure, listed, table, wrapped
+from bench.papers.contenders import TRAINING_CACHE
 from bench.papers.pictures import STYLE, svg
 from bench.papers.runs import percent_off, say, spread
-from bench.training.trained import Training, trained
-from bench.where.options import place_of
 from decision.artefact.documents import read_text
 from distill.rollout import teacher_policy
 from netsim.kept import Kept, Outcome
@@ -34,9 +32,12 @@ from netsim.network import MS
 from netsim.places import Place
 from netsim.policies import PolicySpec
 from netsim.trials import run
+from rlcc.commands.where import place_of
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
+from rlcc.reports.pages import NONE, Figure, listed, table, wrapped
+from teachers.training_cache import Training, trained
 
 STEPS, LINEAR = "steps", "linear"
 REWARDS = (STEPS, LINEAR)
@@ -120,7 +121,7 @@ def recipe(reward: str) -> dict[str, Any]:
 
 def played(seeds: Sequence[int], where: Place, keep: Kept) -> Rewarded:
     """Each seed's training in networks of its seed; beside them what stays as it is."""
-    taught = {reward: [trained(recipe(reward), seed) for seed in seeds] for reward in REWARDS}
+    taught = {reward: [trained(recipe(reward), seed, TRAINING_CACHE) for seed in seeds] for reward in REWARDS}
     who: dict[str, list[PolicySpec]] = {
         **{reward: [teacher_policy(teacher) for teacher, _ in its] for reward, its in taught.items()},
         **{name: [setting(*knobs)] * len(seeds) for name, knobs in STATIC.items()},

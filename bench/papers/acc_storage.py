@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from bench.papers.acc_bed import FABRIC as BED
 from bench.papers.acc_cases import ACC, TREE, VENDOR, VENDORS, Case, Outcomes, with_seeds
-from bench.papers.found import Figure, table
 from netsim.network import MS, Network
 from rlcc.evaluation.grid import Times
+from rlcc.reports.pages import Figure, table
 
 COPIES = 3
 """Of a written block, as GFS and Ceph have them; how many the paper's storage makes it does not say."""

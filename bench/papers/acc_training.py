@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.papers.acc_cases import ACC, STATIC, TREE, Case, Outcomes, with_seeds
-from bench.papers.found import listed, table
 from netsim.network import MS, Network
 from rlcc.evaluation.grid import Times
+from rlcc.reports.pages import listed, table
 
 WORKERS, BATCH = 7, 64
 TIMES = Times(5000 * MS, (0, 5000 * MS))

@@ -16,16 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.drift import SEED as WATCHED
-from bench.drift import error_in
 from bench.papers.acc import ONLINE, RECIPE, STATIC, TEACHER_LATENCY_PS, TRAINING, setting
 from bench.papers.acc_change import FABRIC, FLOWS, LOAD, PHASE_PS, PHASES, SCENARIO, Changed, by_phase, course
 from bench.papers.command import DOCS, SEEDS, written
-from bench.papers.contenders import ROOT, TEACHERS
-from bench.papers.found import table, wrapped
+from bench.papers.contenders import ROOT, TEACHERS, TRAINING_CACHE
 from bench.papers.runs import say
 from bench.papers.trained import distilled
-from bench.training.trained import place_of, trained
 from decision.artefact.documents import read_text, write_atomically
 from decision.artefact.manifest import opened
 from decision.policy.student import NAME, load_student
@@ -35,12 +31,14 @@ from netsim import Cohort
 from netsim.deployment import Deployment
 from netsim.network import MS, US
 from netsim.policies import PolicySpec, interpreted
-from rlcc.drift import MOST, Drift, drift, seen_in
+from rlcc.drift import MOST, Drift, drift, error_in, seen_in
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
+from rlcc.reports.pages import table, wrapped
 from teachers.ddqn_options import DdqnConfig
 from teachers.load import load
 from teachers.teacher import Teacher
+from teachers.training_cache import place_of, trained
 
 NEW = PHASES[1]
 """What the teacher does not meet."""
@@ -48,6 +46,8 @@ BOTH, NETWORK, TREE, ONLINE_ON, AGAIN, LEARNT = (
     "met both", "network", "tree", "network, learns on", "tree, distilled again", "tree of a network learnt on"
 )  # fmt: skip
 SEED = 1
+WATCHED = 501
+"""The seed of traffic that no recipe has, nor the rounds of one."""
 ROUNDS = 1
 """Of DAgger, for the recipe's three."""
 TRAFFIC = tuple(dict.fromkeys(PHASES))
@@ -115,14 +115,16 @@ def watch(folder: Path, teacher: Teacher, options: RolloutOptions, deployment: D
     for traffic in TRAFFIC:
         here = options.model_copy(update={"scenarios": [f"{traffic}:{LOAD}%@{FABRIC}"], "seeds": [WATCHED]})
         runs = collect(policy, here, deployment)
-        found[traffic] = Watched(drift(seen_in(hash, student, runs), made_on), error_in(runs, student, teacher))
+        found[traffic] = Watched(
+            drift(seen_in(hash, student, runs), made_on), error_in(runs, student, teacher, WATCHED)
+        )
     return found
 
 
 def played(seeds: Sequence[int], work: Path) -> Unseen:
-    teacher, _ = trained(recipe(), SEED)
-    going_on = recipe_on(place_of(recipe(), SEED), teacher.hash)
-    on, learning_on = trained(going_on, SEED)
+    teacher, _ = trained(recipe(), SEED, TRAINING_CACHE)
+    going_on = recipe_on(place_of(recipe(), SEED, TRAINING_CACHE), teacher.hash)
+    on, learning_on = trained(going_on, SEED, TRAINING_CACHE)
     before, both = made_in(False), made_in(True)
     folders = {
         name: student_of(*how, work)

@@ -21,12 +21,11 @@ import numpy as np
 
 from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.contenders import ROOT, Contender
-from bench.papers.found import Figure, Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.pictures import bands
 from bench.papers.runs import Metrics, Run, run_all, say
 from bench.papers.sections import INFLATION, LOSS, Column, cell
 from bench.papers.traffic import Traffic, named
-from bench.where.options import place_of
 from decision.artefact.documents import dump_json, load_toml, read_text, write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
@@ -35,8 +34,10 @@ from netsim.build import simulator_hash
 from netsim.network import MS
 from netsim.policies import native
 from netsim.simulation import DECISION_LATENCY_PS
+from rlcc.commands.where import place_of
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
+from rlcc.reports.pages import Figure, listed, table, wrapped
 from teachers import adpg, ddpg, ddqn, ppo
 from teachers.adam import adam
 from teachers.checkpoint import checkpoint_path, read_checkpoint

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from bench.papers import auto_cost, contenders
 from bench.papers.contenders import INT8_CYCLES
 from bench.papers.runs import Metrics, percent_off, say
-from bench.where.options import add_options, place_of
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.ir.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
@@ -34,6 +33,7 @@ from netsim.policies import NativePolicy, PolicySpec, native
 from netsim.statistics import confidence
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
+from rlcc.commands.where import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.policies import by_path
 from teachers.load import load

@@ -1,9 +1,9 @@
 """What AuTO's decisions cost on an engine: trees beside networks, as flows grow, and the C of each half."""
 
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.cpu import children_s
 from bench.papers import contenders, int8_cost
 from bench.papers.contenders import INT8_CYCLES
 from bench.papers.int8_cost import Int8
@@ -58,9 +58,10 @@ def taken(run: Path) -> list[Taken]:
 
 def _taken(run: Path, compiler: str) -> Taken:
     firmware, tools = read_firmware(run / "firmware"), toolchain(contenders.ENGINE, compiler, "-O2")
-    before = children_s()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     made = build(firmware, tools)
-    seconds = children_s() - before
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     report = run_vectors(made)
     if report.cycles is None or report.code_bytes is None:
         raise InputError(f"{run} does not run on {contenders.ENGINE}: {report.fault}; run its recipe again")

@@ -32,9 +32,7 @@ from bench.papers.auto import (
     setting_thresholds,
 )
 from bench.papers.command import store
-from bench.papers.found import table
 from bench.papers.runs import say
-from bench.where.options import add_options, place_of
 from decision.artefact.errors import InputError
 from decision.ir.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
 from netsim.demotion import thresholds
@@ -43,7 +41,9 @@ from netsim.network import MS
 from netsim.places import Place as Where
 from netsim.simulation import Simulation
 from netsim.trials import run as run_trials
+from rlcc.commands.where import add_options, place_of
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 
 DOCS = contenders.ROOT / "docs" / "generated"
 PAGE, PICTURE = "papers-auto-detail.md", "auto-16.svg"

@@ -18,9 +18,7 @@ from statistics import mean
 
 from bench.papers import published
 from bench.papers.contenders import ROOT
-from bench.papers.found import listed, table, wrapped
 from bench.papers.traffic import SELDOM_PERIOD_PS
-from bench.where.options import add_options, place_of
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from netsim.baselines import by_name
@@ -37,7 +35,9 @@ from netsim.scenarios import (
     long_short,
 )
 from netsim.trials import Trial, run
+from rlcc.commands.where import add_options, place_of
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 
 Place = tuple[str, int]
 """One of JUDGES, and how many flows."""

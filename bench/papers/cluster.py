@@ -29,7 +29,7 @@ from bench.papers.cluster_networks import (
 from bench.papers.cluster_time import COMPARED, FEW, LARGEST, Courses
 from bench.papers.command import add_docs, add_student, page_parser, store, student_of, written
 from bench.papers.courses import run_courses
-from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.pictures import Bubbles, bubbles, courses, curves
 from bench.papers.runs import run_all
 from bench.papers.sections import (
@@ -46,9 +46,10 @@ from bench.papers.sections import (
     wanted,
 )
 from bench.papers.traffic import Traffic, named, on, unlike
-from bench.where.options import place_of
 from netsim.network import MS
+from rlcc.commands.where import place_of
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 
 SLOW_SPINE = unlike("leaf-spine:4x4x2", slow_spine=1, gbps=25)
 UNSEEN = (

@@ -20,13 +20,14 @@ from bench.papers.cluster_networks import (
 )
 from bench.papers.contenders import Contender
 from bench.papers.courses import Course
-from bench.papers.found import Found, listed, table
+from bench.papers.found import Found
 from bench.papers.runs import Run
 from bench.papers.sections import GOODPUT, LATENCY, UNFAIRNESS, cell
 from bench.papers.theory import BETA, fixed_point
 from decision.ir.interfaces.flow_rate import RATE_FRACTION_BITS
 from netsim import topology
 from netsim.network import MS, Network
+from rlcc.reports.pages import listed, table
 
 LARGEST = {"figure 10": MANY[-1], "figure 11": ALL[-1]}
 """The paper's two largest tests."""

@@ -9,10 +9,10 @@ from bench.papers import contenders
 from bench.papers.contenders import ROOT, TEACHERS, Contender
 from bench.papers.runs import Metrics, run_all
 from bench.papers.sections import Section, wanted
-from bench.where.options import add_options, place_of
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.student import NAME, Student, load_student
+from rlcc.commands.where import add_options, place_of
 from teachers.load import load
 
 SEEDS = 3

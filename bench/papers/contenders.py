@@ -24,6 +24,7 @@ from teachers.teacher import Teacher
 
 ROOT = Path(__file__).parents[2]
 TEACHERS = ROOT / "fixtures" / "teachers"
+TRAINING_CACHE = ROOT / "build" / "training" / "whole"
 RECIPE = ROOT / "recipes" / "rl-cc.toml"
 MAKERS = ("decision", "netsim", "teachers", "distill", "codegen", "firmware_templates", "emulator", "rlcc")
 ENGINE = "ibex-small"

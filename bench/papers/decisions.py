@@ -14,11 +14,12 @@ from matplotlib.figure import Figure as Canvas
 
 from bench.papers.command import add_docs, store, written
 from bench.papers.contenders import TEACHERS
-from bench.papers.found import beside, listed, table, wrapped
+from bench.papers.found import beside
 from bench.papers.pictures import STYLE, svg
 from decision.ir.arrays import Floats
 from decision.policy.features import PreviousAction
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 from teachers.curriculum import congestion_feature
 from teachers.inference import decide_states
 from teachers.load import load

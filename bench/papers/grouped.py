@@ -11,7 +11,7 @@ from functools import cache
 from bench.papers import contenders
 from bench.papers.command import add_docs, page_parser, run_sections, store, written
 from bench.papers.contenders import Contender
-from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.pictures import curves
 from bench.papers.runs import Metrics
 from bench.papers.sections import GOODPUT, INFLATION, LATENCY, LOSS, UNFAIRNESS, Section, by_metric
@@ -19,6 +19,7 @@ from bench.papers.summary import compared
 from bench.papers.traffic import TIMES, Traffic, named
 from netsim.network import MS
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 
 PAGE = "papers-combinations.md"
 PICTURE = "rl-cc-figure-4-combinations"

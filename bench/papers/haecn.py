@@ -19,7 +19,6 @@ import numpy as np
 from bench.papers import contenders, int8_cost
 from bench.papers.int8_cost import Int8
 from bench.papers.runs import Metrics, percent_off, say, spread
-from bench.where.options import add_options, place_of
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.ir.interfaces import TRIGGERED
@@ -38,6 +37,7 @@ from netsim.policies import PolicySpec, interface_of, native
 from netsim.scenarios import Flows, Scenario
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
+from rlcc.commands.where import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.policies import by_path
 from rlcc.recipe import deployment_of, load_recipe

@@ -35,12 +35,12 @@ from bench.papers.haecn import (
     trial,
 )
 from bench.papers.pictures import STYLE, svg
-from bench.where.options import place_of
 from netsim.kept import Kept
 from netsim.network import MS
 from netsim.scenarios import Flows, Scenario
 from netsim.series import record
 from netsim.simulation import Simulation
+from rlcc.commands.where import place_of
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.papers import published as p
 from bench.papers.command import page_parser, written
 from bench.papers.contenders import ROOT, TARGETS, TEACHERS, Contender, retargeted
-from bench.papers.found import Found, beside, listed, table, wrapped
+from bench.papers.found import Found, beside
 from bench.papers.pcc_rl import FULL_BUFFER, recovery
 from bench.papers.runs import Run, run_all
 from bench.papers.sections import (
@@ -30,14 +30,15 @@ from bench.papers.sections import (
 )
 from bench.papers.traffic import TIMES, Traffic, named
 from bench.papers.trained import PCC_RL, OwnReward, distilled, trained
-from bench.where.options import place_of
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.student import NAME, Student, load_student
 from distill.options import DistillOptions, RolloutOptions
 from netsim.policies import PolicySpec, interpreted, native
 from netsim.simulation import DECISION_LATENCY_PS
+from rlcc.commands.where import place_of
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 from teachers.curriculum import load_recipe
 from teachers.load import load
 from teachers.teacher import Teacher

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from bench.papers import pcc_rl, rl_cc
 from bench.papers.contenders import Contender
-from bench.papers.found import Found, listed, wrapped
+from bench.papers.found import Found
 from bench.papers.sections import Section
 from bench.papers.summary import summary
 from bench.papers.traffic import Traffic
 from netsim.policies import NativePolicy
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, wrapped
 
 
 def sections(times: Times) -> list[Section]:

@@ -2,7 +2,7 @@
 
 from bench.papers import published as p
 from bench.papers.contenders import DCQCN_LOSSLESS, ROBUST, TARGETS
-from bench.papers.found import Found, beside, listed, table, yes
+from bench.papers.found import Found, beside, yes
 from bench.papers.sections import (
     DROPS,
     FAIRNESS,
@@ -22,6 +22,7 @@ from bench.papers.theory import fixed_point
 from bench.papers.traffic import LONG, TIMES, Traffic, named
 from netsim.network import MS, Network
 from rlcc.evaluation.grid import Times
+from rlcc.reports.pages import listed, table
 
 OURS = "PCC-RL LSTM"
 INT8 = "PCC-RL LSTM, int8 weights"

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.papers import published as p
 from bench.papers.contenders import DCQCN_LOSSLESS
-from bench.papers.found import Found, listed, table, yes
+from bench.papers.found import Found, yes
 from bench.papers.pcc_rl import rounds
 from bench.papers.pictures import curves
 from bench.papers.sections import (
@@ -42,6 +42,7 @@ from bench.papers.traffic import (
     seven_many_to_one,
 )
 from rlcc.evaluation.grid import Times
+from rlcc.reports.pages import listed, table
 
 MLP, TREE, LSTM = "RL-CC MLP", "RL-CC tree", "RL-CC LSTM"
 QUEUE_LENGTH = "RL-CC MLP, queue length"

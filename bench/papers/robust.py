@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.papers import contenders
 from bench.papers import published as p
 from bench.papers.command import page_parser, run_sections, written
-from bench.papers.found import Found, listed, wrapped
+from bench.papers.found import Found
 from bench.papers.pcc_rl import LOOSE, PAIRS, Rows, long_short_tables, rounds
 from bench.papers.sections import DROPS_FINE, Section
 from bench.papers.traffic import MILD, SELDOM, SELDOM_PERIOD_PS, TIMES, Traffic, named, seldom_long_short
@@ -20,6 +20,7 @@ from decision.artefact.documents import write_atomically
 from netsim.network import MS
 from netsim.scenarios import MILD_NODE_BYTES, MILD_NODES, MILD_PERIOD_PS
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, wrapped
 
 PAGE = contenders.ROOT / "docs" / "generated" / "papers-robust.md"
 OTHERS = ("RL-CC MLP", *contenders.ROBUST, "DCTCP", "max-min")

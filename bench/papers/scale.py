@@ -10,12 +10,13 @@ from statistics import fmean
 
 from bench.papers import contenders
 from bench.papers.command import add_docs, page_parser, run_sections, store, written
-from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.pictures import radars
 from bench.papers.sections import DROPS_FINE, FAIRNESS, GOODPUT, QUEUE, UTILISATION, Section, by_metric
 from bench.papers.traffic import TIMES, Traffic, named
 from netsim.network import MS, US, Network
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 
 PAGE = "papers-scale.md"
 PICTURE = "pcc-rl-figure-4"

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 from bench.papers.contenders import Contender
-from bench.papers.found import Found, beside, listed, table
+from bench.papers.found import Found, beside
 from bench.papers.runs import Run
 from bench.papers.traffic import Traffic
+from rlcc.reports.pages import listed, table
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from math import isfinite
 
 from bench.papers.contenders import BASELINES
-from bench.papers.found import Figure, Found, listed, table
+from bench.papers.found import Found
 from bench.papers.sections import FAIRNESS, GOODPUT, LATENCY, LONG_BANDWIDTH, LOSS, RECOVERY, Column
 from bench.papers.traffic import Traffic
+from rlcc.reports.pages import Figure, listed, table
 
 OURS = ("PCC-RL LSTM", "RL-CC tree")
 RIVALS = tuple(label for label in BASELINES if label != "max-min")

@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.papers import contenders, theory
 from bench.papers.command import add_student, page_parser, run_sections, student_of, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
-from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.sections import DROPS, FAIRNESS, GOODPUT, QUEUE, Section, cell
 from bench.papers.theory import TARGET
 from bench.papers.traffic import TIMES, Traffic, named
@@ -32,6 +32,7 @@ from decision.policy.target import RATIOS
 from netsim.policies import NativePolicy, PolicySpec, interpreted, native, turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 from teachers.load import load
 from teachers.teacher import Teacher
 

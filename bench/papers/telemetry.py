@@ -15,7 +15,7 @@ import numpy as np
 from bench.papers import contenders
 from bench.papers.command import page_parser, run_sections, written
 from bench.papers.contenders import ROOT, TEACHERS, Contender
-from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.sections import GOODPUT, LOSS, Column, Section, cell
 from bench.papers.summary import compared
 from bench.papers.traffic import Traffic, named
@@ -26,6 +26,7 @@ from netsim.simulation import DECISION_LATENCY_PS
 from netsim.sites import Paths, Told
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 from teachers.load import load
 
 PAGE = ROOT / "docs" / "generated" / "papers-telemetry.md"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from bench.papers import contenders
 from bench.papers.command import add_docs, add_student, page_parser, run_sections, store, student_of, written
 from bench.papers.contenders import Contender
-from bench.papers.found import Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.sections import GOODPUT, LOSS, Column, Section, cell
 from bench.papers.traffic import named
 from netsim.failures import Failure
@@ -21,6 +21,7 @@ from netsim.policies import PolicySpec, interpreted
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
+from rlcc.reports.pages import listed, table, wrapped
 
 TREE, ROBUST, DCQCN, SWIFT, DCTCP = ALONE = ("RL-CC tree", "robust-in-flight", "DCQCN", "Swift", "DCTCP")
 LEARNT, OTHERS = ALONE[:2], ALONE[2:]

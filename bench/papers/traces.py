@@ -14,15 +14,16 @@ from bench.papers import contenders
 from bench.papers.command import add_docs, page_parser, store, written
 from bench.papers.contenders import Contender
 from bench.papers.courses import Course, run_courses
-from bench.papers.found import Figure, Found, listed, table, wrapped
+from bench.papers.found import Found
 from bench.papers.pictures import join_and_leave, long_flow
 from bench.papers.runs import Run
 from bench.papers.sections import LONG_BANDWIDTH, RECOVERY, Column, cell
 from bench.papers.traffic import FAIR_MS, Traffic, joining, named
-from bench.where.options import place_of
 from netsim.network import MS, Network
+from rlcc.commands.where import place_of
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
+from rlcc.reports.pages import Figure, listed, table, wrapped
 
 OURS, LOOSE, MLP = "PCC-RL LSTM", "target 0.64", "RL-CC MLP"
 PAPER = (OURS, "DCQCN", "HPCC", "Swift")

@@ -19,17 +19,17 @@ from pydantic import ValidationError
 
 from bench.papers.command import page_parser, written
 from bench.papers.contenders import ROOT, TEACHERS
-from bench.papers.found import Figure, listed, table, wrapped
 from bench.papers.runs import say
 from bench.starts import CHOOSE, REPORT, Cell, Metrics, cost, figures
-from bench.where.options import place_of
 from decision.artefact.documents import read_text, write_atomically
 from netsim.baselines import PARAMETERS, BaselineSpec, by_name
 from netsim.kept import Kept
 from netsim.policies import PolicySpec, native
 from netsim.statistics import confidence
 from netsim.trials import run
+from rlcc.commands.where import place_of
 from rlcc.origin import made_by
+from rlcc.reports.pages import Figure, listed, table, wrapped
 from teachers.load import load
 
 PAGE = ROOT / "docs" / "generated" / "papers-tuned.md"

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.papers.found import wrapped
 from bench.table1.contenders import Contender
 from bench.table1.fit import PAPER_US, Fit
 from bench.table1.network import DURATION, SCENARIO, SEEDS, WINDOW
 from emulator.profile import Profile
 from emulator.report import Cycles, EmulationReport
 from rlcc.origin import made_by
+from rlcc.reports.pages import wrapped
 
 PAPER_TEXT = {"LSTM": "400 to 450", "MLP": "17", "trees": "0.9"}
 PAPER_FLOPS = {"LSTM": "2600", "MLP": "200", "trees": "at most 150 operations"}

@@ -20,9 +20,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bench.papers.found import table
 from decision.artefact.documents import read_text
 from decision.artefact.errors import InputError
+from rlcc.reports.pages import table
 from teachers.adpg import cost_of, train, validate
 from teachers.checkpoint import checkpoint_path, recipe_hash
 from teachers.curriculum import TrainConfig

@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 from bench.cpu import children_s
-from bench.papers.contenders import ROOT
-from bench.papers.found import table
 from decision.artefact.documents import read_text
 from decision.artefact.errors import InputError
+from rlcc.reports.pages import table
 from teachers.curriculum import Kernels
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("robust", "rl-cc-mlp", "pcc-rl-lstm")
 TRAIN = """
 import json, sys

@@ -18,15 +18,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.cpu import children_s
-from bench.papers.contenders import ROOT, TEACHERS
-from bench.papers.found import table
-from bench.papers.runs import say
 from decision.artefact import manifest
 from decision.artefact.documents import load_json, load_toml, read_text, write_atomically
 from decision.artefact.errors import InputError
+from rlcc.commands.streams import tell
 from rlcc.origin import made_by
+from rlcc.reports.pages import table
 from teachers.methods import method_of
 
+ROOT = Path(__file__).resolve().parents[2]
+TEACHERS = ROOT / "fixtures" / "teachers"
 RECIPES = ROOT / "recipes"
 NAMES = tuple(sorted(folder.name for folder in TEACHERS.iterdir() if (folder / manifest.NAME).exists()))
 PAGE = ROOT / "docs" / "generated" / "retrained.md"
@@ -57,7 +58,7 @@ def retrained(name: str) -> Retrained:
     recipe = RECIPES / f"train-{name}.toml"
     method = method_of(tomllib.loads(read_text(recipe)))
     its = getattr(load_toml(method.config, recipe), method.table)
-    say(f"training {name}")
+    tell(f"retrained: training {name}")
     with TemporaryDirectory() as folder:
         out = Path(folder) / name
         began, before = time.monotonic(), children_s()

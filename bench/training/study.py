@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from bench.papers.found import NONE, table
 from bench.training.__main__ import TRAINED, Judged, changed, config_of, judge
 from codegen.emit import emit
 from codegen.lower import Options
@@ -39,6 +38,7 @@ from netsim.policies import native
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from rlcc.origin import made_by
+from rlcc.reports.pages import NONE, table
 from teachers.checkpoint import recipe_hash
 from teachers.curriculum import TrainConfig
 from teachers.load import load

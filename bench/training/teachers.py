@@ -17,24 +17,26 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from bench.papers.contenders import ROOT, TEACHERS
-from bench.papers.found import NONE, listed, table
-from bench.papers.runs import Metrics, say
 from bench.training.__main__ import TRAINED
-from bench.training.trained import Training, trained, validated
 from decision.artefact.documents import read_text, write_atomically
 from decision.artefact.errors import InputError
 from netsim.kept import Kept
 from netsim.metric_names import METRICS
 from netsim.policies import native
+from rlcc.commands.streams import tell
 from rlcc.gate.closed_loop import Entry, run
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
+from rlcc.reports.pages import NONE, listed, table
 from teachers.load import load
 from teachers.methods import method_of
 from teachers.teacher import Teacher
+from teachers.training_cache import Training, trained, validated
 
+ROOT = Path(__file__).resolve().parents[2]
+TEACHERS = ROOT / "fixtures" / "teachers"
 RECIPES = ROOT / "recipes"
+TRAININGS = TRAINED / "whole"
 GATES = {
     "rl-cc-lstm-small": "rl-cc-lstm",
     "pcc-rl-lstm": "pcc-rl-lstm",
@@ -66,7 +68,7 @@ class Seeds:
     name: str
     method: str
     trainings: dict[int, Training]
-    loops: dict[int, dict[str, Metrics]]
+    loops: dict[int, dict[str, dict[str, float]]]
     shipped: int
     same: bool | None
     told: float
@@ -111,7 +113,7 @@ def document_of(name: str) -> dict[str, Any]:
     return tomllib.loads(read_text(RECIPES / f"train-{name}.toml"))
 
 
-def looped(name: str, teachers: dict[int, Teacher], keep: Kept) -> dict[int, dict[str, Metrics]]:
+def looped(name: str, teachers: dict[int, Teacher], keep: Kept) -> dict[int, dict[str, dict[str, float]]]:
     """Every seed's teacher in the networks of the gate."""
     path = RECIPES / f"{GATES[name]}.toml"
     recipe = load_recipe(path)
@@ -128,10 +130,10 @@ def looped(name: str, teachers: dict[int, Teacher], keep: Kept) -> dict[int, dic
         duration_ps=gate.duration,
         window_ps=gate.window,
         keep=keep,
-        progress=say,
+        progress=tell,
     )
     judged = [allowed.metric for allowed in gate.tolerance.values()]
-    loops: dict[int, dict[str, Metrics]] = {seed: {} for seed in teachers}
+    loops: dict[int, dict[str, dict[str, float]]] = {seed: {} for seed in teachers}
     for each in found:
         loops[int(each.policy)][each.scenario] = {
             metric: mean(of_seed[metric] for of_seed in each.metrics) for metric in judged
@@ -142,7 +144,7 @@ def looped(name: str, teachers: dict[int, Teacher], keep: Kept) -> dict[int, dic
 def seeds_of(name: str, seeds: Sequence[int], keep: Kept) -> Seeds:
     """Trained, or as it was kept."""
     document = document_of(name)
-    both = {seed: trained(document, seed) for seed in seeds}
+    both = {seed: trained(document, seed, TRAININGS) for seed in seeds}
     fixture = load(TEACHERS / name)
     shipped = int(fixture.policy.provenance["seed"])
     same = None
@@ -152,7 +154,7 @@ def seeds_of(name: str, seeds: Sequence[int], keep: Kept) -> Seeds:
     loops = looped(name, {seed: teacher for seed, (teacher, _) in both.items()}, keep)
     trainings = {seed: training for seed, (_, training) in both.items()}
     told = next(float(fixture.policy.provenance[key]) for key in KEPT if key in fixture.policy.provenance)
-    here = validated(document, fixture)
+    here = validated(document, fixture, TRAININGS)
     return Seeds(name, method_of(document).name, trainings, loops, shipped, same, told, here)
 
 

@@ -1,12 +1,13 @@
-"""`--where` and `--jobs`: where the simulations of a command run."""
+"""`--where` and `--jobs`: where the simulations of a command run, of `rlcc` by click, of a page's by argparse."""
 
+import argparse
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import click
 
-from netsim.places import NAMES, at_place, named
+from netsim.places import NAMES, Place, at_place, named
 
 WHERE = f"Where simulations run: {', '.join(NAMES)}."
 
@@ -25,3 +26,13 @@ def where_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., 
         return there
 
     return add
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--where", default="processes", metavar="PLACE", help=f"{', '.join(NAMES)}; processes")
+    parser.add_argument("--jobs", type=int, help="runs at a time; as many as cores")
+
+
+def place_of(options: argparse.Namespace) -> Place:
+    """InputError where there is no such place."""
+    return named(options.where, options.jobs)

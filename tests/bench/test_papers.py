@@ -10,7 +10,7 @@ import pytest
 
 from bench.papers import contenders, page, pcc_rl, published, robust, runs, target
 from bench.papers.contenders import Contender
-from bench.papers.found import Figure, Found, beside, listed, table, wrapped
+from bench.papers.found import Found, beside
 from bench.papers.pictures import curves
 from bench.papers.runs import Metrics, Run
 from bench.papers.sections import DROPS, GOODPUT, LATENCY, Section, agreement, lossless_up_to, wanted
@@ -33,6 +33,7 @@ from netsim.baselines import by_name
 from netsim.network import MS
 from netsim.places import Here
 from rlcc.evaluation.grid import Times
+from rlcc.reports.pages import Figure
 from teachers.curriculum import TrainConfig, congestion_feature
 from teachers.load import load
 
@@ -73,26 +74,9 @@ def test_the_papers_tables_are_whole() -> None:
     assert all(row is None or len(row) == 3 for rows in published.TABLE_8.values() for row in rows)
 
 
-def test_figures_and_tables_as_text() -> None:
-    assert Figure(9.514, 0.021).text(2) == "9.51 ±0.02"
-    assert Figure(9.514, 0.004).text(2) == "9.51"
-    assert Figure(1234.5, 10).text(1) == "1,234.5 ±10.0"
-    assert Figure(9.514).text(1) == "9.5"
-    assert Figure(NAN).text(2) == "-"
-    assert Figure(2, 0.5).times(-3) == Figure(-6, 1.5)
+def test_ours_and_theirs_as_text() -> None:
     assert beside("1.0", None) == "1.0 / -"
     assert beside("1.0", 42.0) == "1.0 / 42"
-    assert [listed(["a", "b", "c"][:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
-    assert table(["a", "long one"], [["word", "1"]]) == (
-        "| a    | long one |\n| ---- | -------: |\n| word |        1 |\n"
-    )
-
-
-def test_paragraphs_are_filled_and_tables_are_not() -> None:
-    rows = table(["a" * 50, "b" * 50, "c" * 50], [["1", "2", "3"]])
-    text = f"# Title\nword word\nword\n\n- item\n  goes on\n- next\n\n{rows}behind\n\n    code   as it is\n"
-    filled = f"# Title\nword word word\n\n- item goes on\n- next\n\n{rows}\nbehind\n\n    code   as it is\n"
-    assert wrapped(text, 14) == filled
 
 
 def test_agreement_counts_pairs_that_are_ordered_in_both() -> None:

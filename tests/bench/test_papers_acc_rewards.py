@@ -5,9 +5,9 @@ import pytest
 
 from bench.papers import acc_rewards
 from bench.papers.acc_rewards import INCAST, LINEAR, LOADED, REWARDS, STEPS, Rewarded
-from bench.training.trained import Training
 from netsim.kept import Outcome
 from teachers.ddqn_options import DdqnConfig
+from teachers.training_cache import Training
 
 CHOSEN = {STEPS: [20_000, 20_000, 20_000, 40_000], LINEAR: [2_560_000, 2_560_000, 20_000, 20_000]}
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from bench.drawn.students import drawn
-from bench.papers.contenders import TEACHERS
 from bench.start_cost import Cost, cost, main, page, variants
 from codegen.emit import Emission
 from decision.policy.student import Student
 from teachers.load import load
 
 ARTEFACT = "0" * 64
+TEACHERS = Path(__file__).resolve().parents[2] / "fixtures" / "teachers"
 
 
 def flagship() -> Student:

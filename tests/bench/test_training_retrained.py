@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.papers.contenders import TEACHERS
 from bench.training import retrained as command
-from bench.training.retrained import NAMES, RECIPES, Retrained, differing, page
+from bench.training.retrained import NAMES, RECIPES, TEACHERS, Retrained, differing, page
 
 FLAGSHIP = "robust-in-flight"
 

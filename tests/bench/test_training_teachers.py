@@ -1,50 +1,14 @@
 """The page of every teacher's seeds: what it trains, what it keeps, and that it says which seed is shipped."""
 
-import tomllib
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from bench.papers.contenders import TEACHERS
 from bench.training import teachers as command
-from bench.training import trained as keeping
-from bench.training.teachers import CHOSEN, GATES, RECIPES, Seeds, page
-from bench.training.trained import Training
-from decision.artefact.errors import InputError
+from bench.training.teachers import CHOSEN, GATES, RECIPES, TEACHERS, Seeds, page
 from rlcc.recipe import load_recipe, teacher_path
 from teachers.load import load
-
-SMALL = """
-format = 1
-[policy]
-format = 1
-name = "small"
-architecture = { kind = "mlp", hidden = [4], bias = true }
-observation = { interface = "queue_marking", window = 1, params = { capacity_bytes = 156250 }, features = [
-  { kind = "ratio", of = "sent_bytes", over = "capacity_bytes" }] }
-action = { kind = "choice", rows = [
-  { kmin_bytes = 5000, kmax_bytes = 200000, pmax_q16 = 655 },
-  { kmin_bytes = 90000, kmax_bytes = 200000, pmax_q16 = 655 }] }
-[network]
-link = "25 Gb/s"
-[ddqn]
-seed = 1
-senders = "dcqcn"
-period = "50 us"
-scenarios = ["incast:4"]
-episode = "2 ms"
-rounds = 1
-updates = 2
-batch = 8
-validate_in = ["incast:4"]
-validate_seeds = [7]
-[[ddqn.reward]]
-weight = 1.0
-feature = { kind = "ratio", of = "sent_bytes", over = "capacity_bytes" }
-"""
+from teachers.training_cache import Training
 
 
 def training(value: float, better: int = 1) -> Training:
@@ -96,25 +60,3 @@ def test_the_page_says_rank_bytes_and_how_far_the_seeds_are_apart() -> None:
     assert "is better here of acc: by 50.0 % (seed 2) of the validation" in text
     assert ["`incast:4`", "queue us", "11.00", "12.00", "8.7"] in rows
     assert ["weights kept after", "", "3 of 4", "3 of 4", ""] in rows
-
-
-def test_a_training_is_made_once_and_its_time_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(keeping, "WHOLE", tmp_path / "whole")
-    document: dict[str, Any] = tomllib.loads(SMALL)
-    teacher, told = keeping.trained(document, 2)
-    assert teacher.policy.provenance["seed"] == 2
-    assert (told.yardstick, told.better, told.best, told.steps) == ("reward", 1, 1, 1)
-    assert told.value == pytest.approx(teacher.policy.provenance["reward"], abs=1e-6)
-    assert told.cpu_seconds > 0
-    monkeypatch.setattr(keeping, "method_of", lambda _: pytest.fail("it is trained again"))
-    again, same = keeping.trained(document, 2)
-    assert same == told
-    assert all(np.array_equal(again.weights[part], teacher.weights[part]) for part in teacher.weights)
-    (keeping.place_of(document, 2) / "manifest.json").unlink()
-    with pytest.raises(InputError, match="trained again"):
-        keeping.trained(document, 2)
-
-
-def test_a_recipe_that_is_none_is_one_sentence() -> None:
-    with pytest.raises(InputError, match="with seed 1 is not valid"):
-        keeping.place_of({"format": 1}, 1)

@@ -1,4 +1,7 @@
-"""A training of any method, kept in build/training/whole with its validation and the CPU time that it took."""
+"""A cache of trainings of any method: each with its validation and the CPU time that it took.
+
+teacher, training = trained(document, seed, folder)
+"""
 
 import shutil
 import sys
@@ -9,7 +12,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bench.training.__main__ import TRAINED
 from decision.artefact.documents import dump_json, load_json, write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME as MANIFEST
@@ -21,8 +23,6 @@ from teachers.ddqn_trigger import policy_path
 from teachers.load import load
 from teachers.methods import method_of, seeded
 from teachers.teacher import Teacher
-
-WHOLE = TRAINED / "whole"
 
 
 @dataclass(frozen=True)
@@ -38,19 +38,20 @@ class Training:
     cpu_seconds: float
 
 
-def place_of(document: dict[str, Any], seed: int) -> Path:
-    """Where the recipe's training with this seed is kept. InputError where the recipe is none."""
+def place_of(document: dict[str, Any], seed: int, folder: Path) -> Path:
+    """Returns where ``folder`` has the recipe's training with this seed. Raises InputError where the recipe is none."""
     try:
-        return WHOLE / recipe_hash(seeded(document, seed))[:16]
+        return folder / recipe_hash(seeded(document, seed))[:16]
     except ValidationError as error:
         raise InputError(f"the recipe with seed {seed} is not valid: {error}") from None
 
 
-def trained(document: dict[str, Any], seed: int) -> tuple[Teacher, Training]:
-    """What is kept, or trained now. One that was interrupted begins anew: its time would not be that of a training."""
-    out = place_of(document, seed)
-    told = out.parent / f"{out.name}.training.json"
-    if not told.exists():
+def trained(document: dict[str, Any], seed: int, folder: Path) -> tuple[Teacher, Training]:
+    """Returns the cached training, or trains now. One that was interrupted begins anew: its time would not be that of a
+    training. Raises InputError where the training was killed, or its teacher is gone."""
+    out = place_of(document, seed, folder)
+    record = out.parent / f"{out.name}.training.json"
+    if not record.exists():
         for left in (out, policy_path(out)):
             shutil.rmtree(left, ignore_errors=True)
         checkpoint_path(out).unlink(missing_ok=True)
@@ -59,11 +60,13 @@ def trained(document: dict[str, Any], seed: int) -> tuple[Teacher, Training]:
         ((_, training),) = Processes(1).answers(_train, [(document, seed, out)])
         if isinstance(training, Lost):
             raise InputError(f"the training with seed {seed} was killed; run it again, with more memory")
-        write_atomically(told, dump_json(asdict(training)))
+        write_atomically(record, dump_json(asdict(training)))
         print(f"# {method_of(document).name}, seed {seed}: {training}", file=sys.stderr, flush=True)
     if not (out / MANIFEST).exists():
-        raise InputError(f"{out} is gone, but {told.name} beside it tells of it; remove that, and it is trained again")
-    return load(out), Training(**load_json(told))
+        raise InputError(
+            f"{out} is gone, but {record.name} beside it tells of it; remove that, and it is trained again"
+        )
+    return load(out), Training(**load_json(record))
 
 
 def _train(task: tuple[dict[str, Any], int, Path]) -> Training:
@@ -77,12 +80,12 @@ def _train(task: tuple[dict[str, Any], int, Path]) -> Training:
     return Training(report.best, its.name, its.better, report.best_round, report.rounds, seconds)
 
 
-def validated(document: dict[str, Any], teacher: Teacher) -> float:
-    """What the recipe's validation says of these weights; kept."""
+def validated(document: dict[str, Any], teacher: Teacher, folder: Path) -> float:
+    """Returns what the recipe's validation says of these weights; cached."""
     seed = int(teacher.policy.provenance["seed"])
-    kept = WHOLE / f"{teacher.hash[:16]}.by.{place_of(document, seed).name}.json"
-    if not kept.exists():
+    record = folder / f"{teacher.hash[:16]}.by.{place_of(document, seed, folder).name}.json"
+    if not record.exists():
         value = method_of(document).validate(seeded(document, seed), teacher.weights)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(kept, dump_json({"value": value}))
-    return float(load_json(kept)["value"])
+        record.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(record, dump_json({"value": value}))
+    return float(load_json(record)["value"])
