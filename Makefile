@@ -23,7 +23,7 @@ MODULES := $(STAMPS)/modules-$(shell find codegen decision distill emulator nets
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core teachers/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked test-lowest test-newest test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers table-1 clean
+.PHONY: help demo test test-checked test-lowest test-newest test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
@@ -39,8 +39,7 @@ help:
 	@echo 'make doca-sdk compile build/doca-pcc (make doca-firmware) by the DPA compiler of an installed DOCA SDK'
 	@echo 'make bench    run the benchmarks in bench/'
 	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
-	@echo 'make papers   set our figures beside the papers in docs/generated/papers*.md (some hours, trainings included; what is done is kept in build/papers)'
-	@echo 'make table-1  set LSTM, MLP and trees on connectx6dx-proxy beside the paper in docs/generated/connectx6dx-proxy.md'
+	@echo 'make papers   write every page of the lab book in papers/ (some hours); make -C papers help: its own commands'
 	@echo 'make lock     pin the dependencies of pyproject.toml again (LOCK_FLAGS=--upgrade for newer ones)'
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
 
@@ -227,45 +226,11 @@ bench: setup
 bench-codegen: setup-exporters
 	$(BIN)/python -m bench.codegen
 
-papers: setup runs/acc/firmware
-	$(BIN)/python -m bench.papers.calibration
-	$(BIN)/python -m bench.papers.robust
-	$(BIN)/python -m bench.papers.scale
-	$(BIN)/python -m bench.papers.grouped
-	$(BIN)/python -m bench.papers.ablation --train
-	$(BIN)/python -m bench.papers.target --train
-	$(BIN)/python -m bench.papers.cluster
-	$(BIN)/python -m bench.papers.telemetry
-	$(BIN)/python -m bench.papers.algorithms --train
-	$(BIN)/python -m bench.papers.own_reward --train
-	$(BIN)/python -m bench.papers.decisions
-	$(BIN)/python -m bench.papers.tuned
-	$(BIN)/python -m bench.papers.traces
-	$(BIN)/python -m bench.papers.together
-	$(BIN)/python -m bench.papers.acc_marking
-	$(BIN)/python -m bench.papers.acc_rewards
-	$(BIN)/python -m bench.papers.acc_unseen
-	$(BIN)/rlcc run recipes/acc.toml
-	$(BIN)/rlcc run recipes/haecn.toml
-	$(BIN)/python -m bench.papers.haecn
-	$(BIN)/python -m bench.papers.haecn_readings
-	$(BIN)/rlcc run recipes/auto-srla.toml
-	$(BIN)/rlcc run recipes/auto-lrla.toml
-	$(BIN)/python -m bench.papers.auto
-	$(BIN)/python -m bench.papers.auto_detail
-	$(BIN)/python -m bench.papers
-	$(BIN)/python -m bench.papers.acc
-	$(BIN)/python -m bench.papers.acc_applications
-
-# The trees are those of the demo; the networks are quantised here.
-table-1: setup runs/rl-cc/student
-	$(BIN)/python -m bench.table1
+papers:
+	$(MAKE) -C papers pages
 
 runs/rl-cc/student:
 	$(MAKE) demo
-
-runs/acc/firmware:
-	$(MAKE) demo RECIPE=recipes/acc.toml
 
 # --- pinning ------------------------------------------------------------------------------------------------------
 # One version of a package for all Pythons, wheels only, with hashes, and no word of where they come from.

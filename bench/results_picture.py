@@ -1,4 +1,4 @@
-"""What came out, on one picture: docs/results.svg, from figures of pages in docs/generated.
+"""What came out, on one picture: docs/results.svg, from figures of pages in docs/generated and papers/pages.
 
 `python -m bench.results_picture` draws it anew.
 """
@@ -15,7 +15,7 @@ from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ROOT / "docs" / "generated"
+PAGES = (ROOT / "docs" / "generated", ROOT / "papers" / "pages")
 PICTURE = ROOT / "docs" / "results.svg"
 WIDTH, HEIGHT = 980, 430
 OURS = ("RL-CC tree", "robust-in-flight", "rlcc")
@@ -30,10 +30,10 @@ class Bar:
 
 @cache
 def _lines(page: str, section: str) -> tuple[str, ...]:
-    text = (PAGES / f"{page}.md").read_text()
+    text = next(file for folder in PAGES if (file := folder / f"{page}.md").exists()).read_text()
     begin = re.search(rf"^##+ {re.escape(section)}$", text, re.MULTILINE)
     if begin is None:
-        raise InputError(f"docs/generated/{page}.md has no section {section!r}; bench/results_picture.py reads it")
+        raise InputError(f"page {page}.md has no section {section!r}; bench/results_picture.py reads it")
     return tuple(re.split(r"^##+ ", text[begin.end() :], maxsplit=1, flags=re.MULTILINE)[0].splitlines())
 
 
@@ -50,7 +50,7 @@ def figure(page: str, section: str, table: str, row: str, column: str) -> float:
             number = re.match(r"[0-9][0-9,.]*", cells[heading.index(column)])
             if number:
                 return float(number[0].replace(",", ""))
-    raise InputError(f"docs/generated/{page}.md, {section}: no {table!r} with a row {row!r} and a column {column!r}")
+    raise InputError(f"page {page}.md, {section}: no {table!r} with a row {row!r} and a column {column!r}")
 
 
 def draw() -> str:
@@ -88,7 +88,7 @@ def crowd() -> dict[str, tuple[float, float]]:
     """Queue latency in us and goodput with 1024 flows to one."""
     section, column = "PCC-RL, table 1: many-to-one", "1024 to 1"
     read = {
-        name: tuple(figure("papers", section, table, name, column) for table in ("queue latency us", "goodput"))
+        name: tuple(figure("tables", section, table, name, column) for table in ("queue latency us", "goodput"))
         for name in ("RL-CC tree", *BASELINES)
     }
     return {name: (latency, goodput) for name, (latency, goodput) in read.items()}
@@ -97,9 +97,9 @@ def crowd() -> dict[str, tuple[float, float]]:
 def changing() -> list[Bar]:
     """Goodput of a long flow and 127 short ones every 10 ms."""
     column, table = "128 flows", "goodput"
-    papers = {"RL-CC tree": "papers", "robust-in-flight": "papers-robust"} | dict.fromkeys(BASELINES, "papers")
-    sections = {"papers": "PCC-RL, table 8: long-short", "papers-robust": "Table 8, every 10 ms"}
-    return [Bar(name, figure(page, sections[page], table, name, column)) for name, page in papers.items()]
+    pages = {"RL-CC tree": "tables", "robust-in-flight": "robust"} | dict.fromkeys(BASELINES, "tables")
+    sections = {"tables": "PCC-RL, table 8: long-short", "robust": "Table 8, every 10 ms"}
+    return [Bar(name, figure(page, sections[page], table, name, column)) for name, page in pages.items()]
 
 
 def _heading(x: float, y: float, title: str, below: str) -> list[str]:

@@ -49,7 +49,7 @@ SHORT_BYTES = 6 * 200 * 1024  # a flow sends 6 x 200 KiB ..
 SHORT_NODE_BYTES = 4_000_000  # .. or its share of 4 MB a node, whichever is less
 SHORT_NODES = 16  # hosts of short flows: 16 x 4 MB take 5.6 ms of the 10 ms at 100 Gb/s
 
-MILD_PERIOD_PS = 180 * MS  # calibrated (bench/papers/calibration.py): HPCC and Swift drop what [PCCRL] table 8 says,
+MILD_PERIOD_PS = 180 * MS  # calibrated (papers/papers/calibration.py): HPCC and Swift drop what [PCCRL] table 8 says,
 MILD_NODE_BYTES = 320_000  # which gives neither size nor interval
 MILD_NODES = 64
 

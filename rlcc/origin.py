@@ -8,7 +8,7 @@ from decision.artefact.processors import usable_cores
 from rlcc import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = "docs/generated"
+PAGES = ("docs/generated", "papers/pages")
 
 
 def made_by(command: str) -> str:
@@ -23,7 +23,8 @@ def source(root: Path = ROOT) -> str:
         return f"version {__version__}"
     try:
         commit = _git(root, "rev-parse", "--short=9", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){PAGES}")
+        others = [f":(exclude){pages}" for pages in PAGES]
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", *others)
     except (OSError, subprocess.CalledProcessError):
         return f"version {__version__}"
     return f"commit {commit}" + (" with changes" if changed else "")

@@ -24,17 +24,17 @@ def test_it_shows_these_figures() -> None:
 
 def test_another_figure_is_another_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = picture.draw()
-    for page in picture.PAGES.glob("*.md"):
+    for page in (page for folder in picture.PAGES for page in folder.glob("*.md")):
         (tmp_path / page.name).write_text(page.read_text().replace("19.7", "21.7"))
-    monkeypatch.setattr(picture, "PAGES", tmp_path)
+    monkeypatch.setattr(picture, "PAGES", (tmp_path,))
     picture._lines.cache_clear()
     try:
         assert picture.draw() != before
         with pytest.raises(
-            InputError, match=r"papers\.md, PCC-RL, table 1: many-to-one: no 'goodput' with a row 'BBR'"
+            InputError, match=r"tables\.md, PCC-RL, table 1: many-to-one: no 'goodput' with a row 'BBR'"
         ):
-            picture.figure("papers", "PCC-RL, table 1: many-to-one", "goodput", "BBR", "1024 to 1")
+            picture.figure("tables", "PCC-RL, table 1: many-to-one", "goodput", "BBR", "1024 to 1")
         with pytest.raises(InputError, match="has no section 'Table 9'"):
-            picture.figure("papers", "Table 9", "goodput", "HPCC", "1024 to 1")
+            picture.figure("tables", "Table 9", "goodput", "HPCC", "1024 to 1")
     finally:
         picture._lines.cache_clear()

@@ -95,6 +95,7 @@ def test_a_clean_machine_gets_its_lists_then_its_tools_and_no_skip_is_let_throug
         "make setup-exporters []",
         "make test [--no-unexpected-skips]",
         "make test-checked [--no-unexpected-skips]",
+        "make -C papers test [--no-unexpected-skips]",
         "make --keep-going lint [--no-unexpected-skips]",
         "make setup-docs [--no-unexpected-skips]",
         "make docs [--no-unexpected-skips]",
@@ -153,9 +154,17 @@ def test_without_sphinx_the_site_is_left_out(machine: Machine, tmp_path: Path, c
     assert not [line for line in log(tmp_path) if line.startswith("make docs")]
 
 
-@pytest.mark.parametrize("target", ["lint", "test-checked", "docs"])
-def test_any_part_that_fails_fails_the_run(machine: Machine, target: str) -> None:
-    done = machine(fails=target)
+@pytest.mark.parametrize(
+    ("fails", "command"),
+    [
+        ("lint", "make lint"),
+        ("test-checked", "make test-checked"),
+        ("docs", "make docs"),
+        ("papers", "make -C papers test"),
+    ],
+)
+def test_any_part_that_fails_fails_the_run(machine: Machine, fails: str, command: str) -> None:
+    done = machine(fails=fails)
     assert done.returncode == 1
-    assert f"failed: make {target}" in done.stderr
+    assert f"failed: {command}" in done.stderr
     assert done.stdout.splitlines()[-1] == SUMMARY

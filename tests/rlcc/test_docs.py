@@ -1,23 +1,19 @@
 """Each command has a page that names its options, its exit codes and only pages that are there."""
 
-import importlib.util
+import importlib
 import re
 from pathlib import Path
 
 import click
 import pytest
-
-from rlcc import cli
+from page_links import LINK, broken, cells_of, commands_of, is_there, lines_with, numbers, section
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 EVERY_PAGE = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
-PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify", "rlcc", "bench")
+PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify", "rlcc", "bench", "papers")
 ENDS = ("py", "cpp", "hpp", "toml")
 SOURCES = [path for package in PACKAGES for end in ENDS for path in (ROOT / package).rglob(f"*.{end}")]
-MADE = re.compile(
-    r"# .*\n+Made by `([^`]+)` at (?:commit [0-9a-f]{7,}(?: with changes)?|version \S+) on \S.*\. Do not edit it\."
-)
 PAGES = ["run", "rollout", "distill", "evaluate", "gate", "doctor", "cycles"]
 
 
@@ -36,36 +32,15 @@ def test_the_page_names_every_option_and_no_other(name: str) -> None:
     assert re.search(r"[Ee]xit code", text)
 
 
-def anchor(heading: str) -> str:
-    """What a heading is linked to by: lower case, hyphens for spaces, no punctuation."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
-    for link in re.findall(r"\]\(([^) ]+)\)", page.read_text()):
-        if "://" in link:
-            continue
-        target, _, heading = link.partition("#")
-        there = page.parent / target if target else page
-        assert there.exists(), link
-        if heading:
-            headings = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE)
-            assert heading in {anchor(h) for h in headings}, link
+    assert not broken(page)
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("generated/*.md")), ids=lambda page: page.name)
 def test_a_generated_page_says_what_made_it_of_which_source_and_where(page: Path) -> None:
-    made = MADE.match(page.read_text())
-    assert made, "take the line below the title from rlcc.origin.made_by"
-    for command in made[1].split(" && "):
-        program, what = re.sub("^python -m", "python", command).split()[:2]
-        there = {
-            "python": lambda module: importlib.util.find_spec(module),
-            "rlcc": lambda name: name in cli.COMMANDS,
-            "make": lambda target: re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE),
-        }
-        assert there[program](what), command
+    for command in commands_of(page):
+        assert is_there(command, ROOT / "Makefile"), command
 
 
 def test_the_index_leads_to_every_page() -> None:
@@ -73,26 +48,6 @@ def test_the_index_leads_to_every_page() -> None:
     for page in [*DOCS.glob("*.md"), *DOCS.glob("generated/*.md")]:
         name = page.relative_to(DOCS)
         assert name == Path("index.md") or f"({name})" in index, name
-
-
-def section(page: Path, heading: str) -> list[str]:
-    """Lines of a page below the heading that an anchor leads to, as far as the next one."""
-    parts = re.split(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
-    return next(text for name, text in zip(parts[1::2], parts[2::2], strict=True) if anchor(name) == heading).split(
-        "\n"
-    )
-
-
-def numbers(text: str) -> list[str]:
-    return re.findall(r"[-+]?[0-9][0-9.,]*[0-9]|[0-9]", text)
-
-
-LINK = re.compile(r"\[([^]]+)\]\(([^)#]+)#([^)]+)\)")
-
-
-def lines_with(text: str, page: str, heading: str) -> list[str]:
-    """Lines of a section that have every figure which a link's text has behind its last colon."""
-    return [line for line in section(DOCS / page, heading) if set(numbers(text.split(": ")[-1])) <= {*numbers(line)}]
 
 
 SYSTEMS = [line for line in section(DOCS / "index.md", "systems") if line.startswith("|") and "in work" not in line][2:]
@@ -107,7 +62,7 @@ def test_figures_of_the_table_of_systems_stand_where_they_lead(row: str) -> None
     assert name
     assert figures
     for text, page, heading in figures:
-        there = lines_with(text, page, heading)
+        there = lines_with(text, DOCS / page, heading)
         assert there, f"{page}#{heading} says another thing than {text}"
         if page == "generated/recipes.md":
             row_there = next(line for line in there if f"[{name[1]}]" in line)
@@ -116,48 +71,6 @@ def test_figures_of_the_table_of_systems_stand_where_they_lead(row: str) -> None
             assert cells[7] == numbers(text)[0]
             assert cells[8] == ("yes" if "proved" in text else "bounded" if "bounded" in text else "no")
             assert numbers(student) == cells[4:6]
-
-
-PAPERS = {  # the numbers of the figures, and of the tables, in the text of each
-    "PCC-RL": (range(1, 10), range(1, 9)),
-    "RL-CC": (range(1, 13), range(1, 3)),
-    "ACC": (range(1, 18), range(1, 2)),
-    "AuTO": (range(7, 19), range(0)),
-    "HAECN": (range(1, 8), range(1, 2)),
-}
-STATES = ("shown", "in part", "not shown")
-
-
-def cells_of(lines: list[str], first: str) -> list[list[str]]:
-    """The cells of a table's rows whose first cell matches."""
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
-    return [row for row in rows if re.fullmatch(first, row[0])]
-
-
-@pytest.mark.parametrize("paper", PAPERS)
-def test_every_figure_and_table_of_a_paper_has_a_row_that_says_where_or_why_not(paper: str) -> None:
-    rows = cells_of(section(DOCS / "papers.md", paper.lower()), "(figure|table) [0-9]+")
-    figures, tables = PAPERS[paper]
-    assert [row[0] for row in rows] == [*(f"figure {n}" for n in figures), *(f"table {n}" for n in tables)]
-    for number, shows, state, where, rest in rows:
-        assert shows, number
-        assert state in STATES, number
-        assert bool(where) == (state != "not shown"), number
-        assert rest or state == "shown", number
-        for target in re.findall(r"\]\(([^)]+)\)", where + rest):
-            assert "#" in target or not target.endswith(".md"), f"{number}: {target} leads to no section"
-        for text, page, heading in LINK.findall(where):
-            assert ": " not in text or lines_with(text, page, heading), f"{number}: {page}#{heading} has not: {text}"
-
-
-def test_the_counts_of_the_papers_figures_and_tables_are_those_of_the_rows() -> None:
-    counts = {}
-    for paper in PAPERS:
-        rows = cells_of(section(DOCS / "papers.md", paper.lower()), "(figure|table) [0-9]+")
-        counts[paper] = [*(sum(row[2] == state for row in rows) for state in STATES), len(rows)]
-    counts["together"] = [sum(column) for column in zip(*counts.values(), strict=True)]
-    head = cells_of((DOCS / "papers.md").read_text().partition("\n## ")[0].split("\n"), "|".join(counts))
-    assert {row[0]: [int(cell) for cell in row[1:]] for row in head} == counts
 
 
 def lost_cells(standing: str, train: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:

@@ -52,4 +52,12 @@ def test_the_navigation_is_the_index_in_its_order() -> None:
     pages = re.findall(r"^(?!:|```)(\S+)$", navigation, re.MULTILINE)
     assert len(pages) == len(set(pages))
     wanted = index[index.index("## Begin") :]
-    assert pages == list(dict.fromkeys(re.findall(r"\]\(([^)#]+)\.md", wanted)))
+    found = dict.fromkeys(re.findall(r"\]\(([^)#]+)\.md", wanted))
+    assert pages == [page for page in found if not page.startswith("../papers/pages/")]
+    assert "../papers/README" in pages
+
+
+def test_the_lab_book_has_every_page_of_its_own_in_its_contents() -> None:
+    contents = module("conf").chapters((ROOT / "papers/README.md").read_text()).split("\n")
+    pages = [line for line in contents if line.startswith("pages/")]
+    assert sorted(pages) == sorted(f"pages/{path.stem}" for path in (ROOT / "papers/pages").glob("*.md"))

@@ -16,7 +16,7 @@ MAY_IMPORT = {
     "verify": {"decision", "emulator"},
     "rlcc": {"decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify"},
 }
-OURS = {*MAY_IMPORT, "bench", "tests"}
+OURS = {*MAY_IMPORT, "bench", "tests", "papers"}
 ROOMS: dict[str, set[str]] = {
     "decision.artefact": set(),
     "decision.ir": {"decision.artefact.errors"},
@@ -113,6 +113,24 @@ def test_a_wrong_import_is_seen(tmp_path: Path, room: str, line: str) -> None:
     path = tmp_path / "mutant.py"
     path.write_text(line)
     assert foreign_rooms(path, room)
+
+
+@pytest.mark.parametrize("folder", [*MAY_IMPORT, "bench", "tests", "docs"])
+def test_nothing_imports_the_lab_book(folder: str) -> None:
+    """papers/ is a project of its own that uses rlcc; nothing of rlcc uses it."""
+    assert not [path for path in sources(folder) if "papers" in imports(path)]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "papers").rglob("*.py")), ids=lambda path: path.stem)
+def test_the_lab_book_imports_rlccs_packages_alone(path: Path) -> None:
+    assert not imports(path) & {"bench", "tests"}
+
+
+@pytest.mark.parametrize("line", ["import papers.runs", "def f():\n    from papers import page", "import papers"])
+def test_an_import_of_the_lab_book_is_seen(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "mutant.py"
+    path.write_text(line)
+    assert "papers" in imports(path)
 
 
 def test_decision_stays_a_vocabulary() -> None:

@@ -4,8 +4,10 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from rlcc import __version__
-from rlcc.origin import made_by, source
+from rlcc.origin import PAGES, made_by, source
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -32,8 +34,9 @@ def test_the_source_is_the_commit_and_whether_files_differ_from_it(tmp_path: Pat
     assert re.fullmatch(r"commit [0-9a-f]{9} with changes", source(tmp_path))
 
 
-def test_a_page_made_before_changes_no_source(tmp_path: Path) -> None:
-    page = tmp_path / "docs" / "generated" / "page.md"
+@pytest.mark.parametrize("pages", PAGES)
+def test_a_page_made_before_changes_no_source(tmp_path: Path, pages: str) -> None:
+    page = tmp_path / pages / "page.md"
     page.parent.mkdir(parents=True)
     git(tmp_path, "init", "-q")
     page.write_text("one")

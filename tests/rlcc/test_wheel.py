@@ -102,7 +102,7 @@ def test_the_sdist_holds_what_it_takes_to_build_and_to_test(first: Built) -> Non
         "tests/conftest.py",
     ):
         assert name in names
-    assert not [name for name in names if name.startswith(("runs/", "build/", ".venv/"))]
+    assert not [name for name in names if name.startswith(("runs/", "build/", ".venv/", "papers"))]
     assert first.sdist.stat().st_size < 5_000_000
 
 
