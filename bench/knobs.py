@@ -47,7 +47,7 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "depth": (2, 3, 4),
     "window": (1, 2, 3),
     "rounds": (0, 1, 4),
-    "anywhere": (0.0, 0.2),
+    "uniform_state_samples": (0.0, 0.2),
 }
 """Of [distill], in steps; RL-CC's own students are within these. The last is turned at the teacher's window only."""
 TEACHERS_WINDOW = 2
@@ -82,7 +82,7 @@ class Bed:
     def judged(self, setting: Setting) -> dict[str, float]:
         """How far the student of this setting is off."""
         knobs = dict(zip(KNOBS, setting, strict=True))
-        options = DistillOptions.model_validate({**knobs, "patience": 50, "compare_window": COMPARED})
+        options = DistillOptions.model_validate({**knobs, "patience": 50, "comparison_window": COMPARED})
         return self._off(distil(self.teacher, self.runs, options, LEARNT, seed=1).student)
 
     def _off(self, student: Student) -> dict[str, float]:
@@ -146,7 +146,8 @@ def page(students: Mapping[Setting, Times]) -> str:
 {made_by("python -m bench.knobs")}
 
 {len(students)} students of RL-CC's multilayer perceptron, of every combination of {_listed()}
-(`anywhere` at a window of {TEACHERS_WINDOW} only), distilled from 20 ms of {", ".join(LEARNT.scenarios)}; set beside
+(`uniform_state_samples` at a window of {TEACHERS_WINDOW} only),
+distilled from 20 ms of {", ".join(LEARNT.scenarios)}; set beside
 their teacher over 20 to 50 ms of {", ".join(JUDGED)}, seeds {SEEDS[0]} and {SEEDS[1]}, by the gate's default limits. A
 row is one step of one knob, all else the same, of the students that are beyond the limit: in how many it takes at least
 {1 - NEARER:.0%} of what they are off, in how many it ends within the limit, and what is left of it in the median (above

@@ -51,8 +51,14 @@ def steps(kind: str, folder: Path) -> Iterator[tuple[str, str]]:
     recipe = load_recipe(path)
     teacher, deployment = load(teacher_path(recipe, path)), deployment_of(recipe, path)
     network = _changed(recipe.rollout, scenarios=small.scenarios, seeds=[1], duration=small.duration)
-    cut = {"trees": 3, "rounds": 1, "rows": 1500, "compare_in": small.scenarios, "compare_window": small.window}
-    options = _changed(recipe.distill, **cut, trim=recipe.distill.trim[:1], within=None)
+    cut = {
+        "trees": 3,
+        "rounds": 1,
+        "rows": 1500,
+        "comparison_scenarios": small.scenarios,
+        "comparison_window": small.window,
+    }
+    options = _changed(recipe.distill, **cut, bias_search=recipe.distill.bias_search[:1], max_deviation=None)
     runs = rollout.collect(rollout.teacher_policy(teacher), network, deployment)
     yield (
         "rollouts",

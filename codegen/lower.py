@@ -1,6 +1,6 @@
 """From trees to their forms, pass by pass.
 
-Each pass can be dumped and left out: `rlcc emit --dump-passes FOLDER`, `--without PASS`.
+Each pass can be dumped and left out: `rlcc emit --dump-passes FOLDER`, `--exclude-passes PASS`.
 """
 
 from collections.abc import Callable

@@ -22,8 +22,7 @@ from decision.ir import exact
 from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS, FEATURE_LIMIT
 from distill.dataset import Dataset
-from distill.falling import pairs_of
-from distill.falling import solved as fallen
+from distill.monotone import monotone_leaves, pairs_of
 from distill.options import DistillOptions
 
 THREADS = 2
@@ -57,18 +56,18 @@ def fit(
     *,
     seed: int,
     bits: int = ACTION_BITS,
-    without: Sequence[int] = (),
-    falling: Sequence[int] = (),
+    excluded: Sequence[int] = (),
+    decreasing: Sequence[int] = (),
 ) -> CatBoostRegressor:
     """The learning rate with the least loss on held-out decisions, leaves refitted. ``bits``: fraction bits of leaves
-    and bias; ``without``: columns of the features that no tree asks for; ``falling``: of those that raise no
+    and bias; ``excluded``: columns of the features that no tree uses; ``decreasing``: of those that raise no
     tree."""
     if np.abs(data.x).max(initial=0) >= FEATURE_LIMIT:
         raise InputError("a feature exceeds 24 bits, which CatBoost's float32 cannot hold exactly")
     train, held = data.split(seed)
     if min(len(train), len(held)) < FEWEST:
         raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
-    fitted = [_fit_one(train, options, rate, seed, without, falling) for rate in options.learning_rate]
+    fitted = [_fit_one(train, options, rate, seed, excluded, decreasing) for rate in options.learning_rate]
     errors = [loss(sums(model, held.x), held.y, held.weight) for model in fitted]
     return settled(fitted[int(np.argmin(errors))], bits)
 
@@ -107,8 +106,8 @@ def _fit_one(
     options: DistillOptions,
     learning_rate: float,
     seed: int,
-    without: Sequence[int] = (),
-    falling: Sequence[int] = (),
+    excluded: Sequence[int] = (),
+    decreasing: Sequence[int] = (),
 ) -> CatBoostRegressor:
     if (data.y.min(axis=0) == data.y.max(axis=0)).all():
         raise InputError("the teacher decides the same everywhere; there is nothing to distil")
@@ -128,15 +127,15 @@ def _fit_one(
         thread_count=THREADS,
         allow_writing_files=False,
         verbose=False,
-        **({"ignored_features": list(without)} if without else {}),
-        **({"monotone_constraints": dict.fromkeys(falling, -1)} if falling else {}),
+        **({"ignored_features": list(excluded)} if excluded else {}),
+        **({"monotone_constraints": dict.fromkeys(decreasing, -1)} if decreasing else {}),
     )
     y = _uneven(data.y)
     try:
         model.fit(_floats(data.x), y[:, 0] if y.shape[1] == 1 else y, sample_weight=data.weight)
     except CatBoostError as error:
         raise InputError(f"CatBoost finds no trees for these decisions: {str(error).splitlines()[-1]}") from None
-    return _refit_leaves(model, data, options.ridge, falling)
+    return _refit_leaves(model, data, options.ridge, decreasing)
 
 
 def _uneven(y: Floats) -> Floats:
@@ -149,10 +148,10 @@ def _uneven(y: Floats) -> Floats:
 
 
 def _refit_leaves(
-    model: CatBoostRegressor, data: Dataset, ridge: float, falling: Sequence[int] = ()
+    model: CatBoostRegressor, data: Dataset, ridge: float, decreasing: Sequence[int] = ()
 ) -> CatBoostRegressor:
     """Least squares over all leaves at once, with the bias and a small ridge; leaves without data stay as they are.
-    ``falling``: columns that raise no tree."""
+    ``decreasing``: columns that raise no tree."""
     scale, bias = model.get_scale_and_bias()
     leaves = np.asarray(model.get_leaf_values(), dtype=np.float64).reshape(-1, data.y.shape[1])
     sizes = np.asarray(model.get_tree_leaf_counts(), dtype=np.int64)
@@ -161,7 +160,7 @@ def _refit_leaves(
     penalty = ridge * max(float(np.trace(gram)) / len(leaves), 1e-12)
     gram[np.diag_indices_from(gram)] += penalty
     right += penalty * leaves * scale
-    solved = fallen(gram, right[:, 0], pairs_of(model, falling)) if falling else exact.solve(gram, right)
+    solved = monotone_leaves(gram, right[:, 0], pairs_of(model, decreasing)) if decreasing else exact.solve(gram, right)
     model.set_leaf_values((solved / scale).reshape(-1))
     return read_back(model)
 

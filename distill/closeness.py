@@ -86,7 +86,7 @@ def check_measurable(reference: Mapping[Place, Metrics]) -> None:
     """InputError where nothing arrives in the window of any network: every student would be as close as any other."""
     if all(isnan(metrics["latency_mean_us"]) for metrics in reference.values()):
         raise InputError(
-            "no packet arrives in distill.compare_window, so no student can be chosen by it; make it longer"
+            "no packet arrives in distill.comparison_window, so no student can be chosen by it; make it longer"
         )
 
 

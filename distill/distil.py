@@ -17,6 +17,7 @@ from catboost import CatBoostRegressor
 
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
+from decision.artefact.renamed import recorded
 from decision.artefact.suggest import choices
 from decision.policy.actions import Choice, scale_of
 from decision.policy.policy import Observation
@@ -24,15 +25,15 @@ from decision.policy.student import Header, Student
 from decision.policy.tree_decision import seen_names
 from decision.policy.visits import intervals
 from distill import boost, quantise, rollout
-from distill.anywhere import anywhere
+from distill.bias_search import best_offset, shifted, shifted_model
 from distill.closeness import Distance, Metrics, Place, Round, check_measurable, choose, distance, pays
-from distill.cover import Far, Outside, covered
+from distill.coverage_rows import Far, Outside, covered
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
+from distill.state_samples import state_samples
 from distill.triggered import fit_both, loss_of_both
-from distill.trim import best_move, moved, moved_model
 from netsim.deployment import Deployment
 from netsim.kept import Kept
 from netsim.policies import interpreted
@@ -41,6 +42,14 @@ from teachers.teacher import Teacher
 
 KIND = "student"
 MODEL, TRIGGER_MODEL = "student.cbm", "trigger.cbm"
+OF_ONE_SUM = (
+    "uniform_state_samples",
+    "frozen_signal_samples",
+    "bias_search",
+    "monotone_decreasing",
+    "max_deviation",
+)
+"""Options of [distill] that need an action of one sum, a multiplier of the rate."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +78,9 @@ def distil(
 ) -> Fitted:
     """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the student of all that is
     closest to its teacher, in what ``tolerance`` allows. ``outside``: where a student is far from its teacher, for
-    ``options.within``; ``keep``: networks that were run before."""
+    ``options.max_deviation``; ``keep``: networks that were run before."""
     observation = student_observation(teacher, options)
-    for option in ("anywhere", "held", "trim", "falling", "within"):
+    for option in OF_ONE_SUM:
         if getattr(options, option):
             scale_of(teacher.policy.action, f"distill.{option}")
     if options.labels == "values" and not isinstance(teacher.policy.action, Choice):
@@ -94,13 +103,13 @@ def distil(
         return _fit(teacher, observation, join([*seen, *besides]), options, seed)
 
     for number in range(options.rounds + 1):
-        if options.within is None:
+        if options.max_deviation is None:
             fitted = fit([])
         else:
-            assert outside is not None, "whoever limits how far a student is outside says how that is found"
-            if number == 0 and (options.anywhere > 0 or options.held > 0):
-                seen = [*seen, *_anywhere(fit([]).student, teacher, options, seed)]
-            near = covered(fit, partial(_outside, outside), options.within)
+            assert outside is not None, "a caller with max_deviation passes outside"
+            if number == 0 and (options.uniform_state_samples > 0 or options.frozen_signal_samples > 0):
+                seen = [*seen, *_state_samples(fit([]).student, teacher, options, seed)]
+            near = covered(fit, partial(_outside, outside), options.max_deviation)
             fitted, seen = near.fitted, [*seen, *near.rows]
             furthest.append(near.distance)
         data, made = join(seen), fitted.student
@@ -127,7 +136,7 @@ def distil(
             )
         )
         seen = [*seen, *new]
-        seen += _anywhere(fitted.student, teacher, options, seed + number)
+        seen += _state_samples(fitted.student, teacher, options, seed + number)
         if progress is not None:
             progress(f"round {number} of at most {options.rounds}: rmse {rounds[-1].rmse:.5f}")
         if not pays(rounds, noise, options.patience):
@@ -135,11 +144,11 @@ def distil(
     assert noise is not None
     best = choose(rounds, noise)
     fitted = students[best]
-    if options.trim:
+    if options.bias_search:
         seeds = [seed for number in range(best, best + 2) for seed in _seeds(network, number)]
-        move = best_move(
+        offset = best_offset(
             fitted.student,
-            options.trim,
+            options.bias_search,
             original,
             networks,
             networks.places(seeds),
@@ -147,9 +156,9 @@ def distil(
             measured={place: each for place, each in own[best].items() if networks.recorded_alike(place[0])},
             reference=theirs,
         )
-        fitted = _moved(fitted, move, fitted_to[best], seed)
+        fitted = _shifted(fitted, offset, fitted_to[best], seed)
     report = {
-        "options": options.model_dump(mode="json"),
+        "options": recorded(options),
         "rounds": [{"round": number, **each.to_json()} for number, each in enumerate(rounds)],
         "noise": noise.to_json(),
         "chosen": best,
@@ -158,15 +167,15 @@ def distil(
     }
     if furthest:
         report["outside"] = round(furthest[best], 6)
-    if options.falling:
-        free = _fit(teacher, observation, fitted_to[best], options.model_copy(update={"falling": []}), seed)
+    if options.monotone_decreasing:
+        free = _fit(teacher, observation, fitted_to[best], options.model_copy(update={"monotone_decreasing": []}), seed)
         driven, beside = side_by_side(interpreted(free.student), original, networks, _seeds(network, best))
         report["free"] = {
             "fit_rmse": _loss(free.student, fitted_to[best]),
             "distance": distance(driven.metrics, beside.metrics, tolerance).to_json(),
         }
-    if options.trim:
-        report["moved"] = move
+    if options.bias_search:
+        report["moved"] = offset
     if tolerance != DEFAULT:
         report["tolerance"] = {name: one.text() for name, one in tolerance.items()}
     return replace(fitted, student=replace(fitted.student, report=report))
@@ -218,40 +227,45 @@ def student_observation(teacher: Teacher, options: DistillOptions) -> Observatio
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
     policy = teacher.policy
     names = seen_names(observation, policy.trigger)
-    without, falling = ([names.index(name) for name in some] for some in (options.without, options.falling))
+    excluded, decreasing = (
+        [names.index(name) for name in some] for some in (options.exclude_features, options.monotone_decreasing)
+    )
     asked = dict(Header.of(policy)) | {"observation": observation}
     made = partial(Student, name=policy.name, teacher=teacher.hash, **asked)
     if policy.trigger is None:
         bits = policy.action.leaf_bits
-        model = boost.fit(data, options, policy.action.loss, seed=seed, bits=bits, without=without, falling=falling)
+        model = boost.fit(
+            data, options, policy.action.loss, seed=seed, bits=bits, excluded=excluded, decreasing=decreasing
+        )
         forest = quantise.quantise(model, names, bits)
         return Fitted(made(forest=forest), model, quantise.check_equal(model, forest, data.x, seed=seed))
-    both = fit_both(policy.action, data, options, names, seed=seed, without=without)
+    both = fit_both(policy.action, data, options, names, seed=seed, excluded=excluded)
     return Fitted(made(forest=both.forest), both.choice, both.points, both.trigger)
 
 
-def _anywhere(student: Student, teacher: Teacher, options: DistillOptions, seed: int) -> list[Dataset]:
+def _state_samples(student: Student, teacher: Teacher, options: DistillOptions, seed: int) -> list[Dataset]:
     """Of each kind that has a weight, the states that no network leads to."""
-    kinds = ((options.anywhere, False), (options.held, True))
-    return [anywhere(student, teacher, weight, seed, held=held) for weight, held in kinds if weight > 0]
+    kinds = ((options.uniform_state_samples, False), (options.frozen_signal_samples, True))
+    return [state_samples(student, teacher, weight, seed, frozen=frozen) for weight, frozen in kinds if weight > 0]
 
 
-def _moved(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
+def _shifted(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
     """Student and model with another bias, which are each other's as before."""
-    student = moved(fitted.student, units)
-    model = moved_model(fitted.model, units, student.forest.leaf_bits)
+    student = shifted(fitted.student, units)
+    model = shifted_model(fitted.model, units, student.forest.leaf_bits)
     return Fitted(student, model, quantise.check_equal(model, student.forest, data.x, seed=seed))
 
 
 def _check_columns(options: DistillOptions, names: Sequence[str]) -> None:
-    """InputError where a feature that is left out, or is to raise no tree, is none, or where none is left."""
-    for option, given in (("without", options.without), ("falling", options.falling)):
+    """Raises InputError where an option names a feature that the student does not have, or leaves none."""
+    for option in ("exclude_features", "monotone_decreasing"):
+        given = getattr(options, option)
         if unknown := [name for name in given if name not in names]:
             raise InputError(
                 f"distill.{option}: there is no feature {unknown[0]!r}; the student's are {choices(unknown[0], names)}"
             )
-    if set(options.without) == set(names):
-        raise InputError(f"distill.without: no feature is left; the student's are {', '.join(names)}")
+    if set(options.exclude_features) == set(names):
+        raise InputError(f"distill.exclude_features: no feature is left; the student's are {', '.join(names)}")
 
 
 def _loss(student: Student, data: Dataset) -> float:

@@ -57,8 +57,8 @@ class Networks:
         return Networks(
             learn=network.scenarios,
             learn_ps=network.duration,
-            compare=network.scenarios if options.compare_in is None else options.compare_in,
-            window_ps=options.compare_window,
+            compare=network.scenarios if options.comparison_scenarios is None else options.comparison_scenarios,
+            window_ps=options.comparison_window,
             decision_latency_ps=network.decision_latency,
             deployment=deployment or Deployment(),
             keep=keep,

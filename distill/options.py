@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from decision.artefact.quantity import DurationPs, parse_duration_ps
+from decision.artefact.renamed import RenamedFrom
 from netsim import scenarios
 from netsim.simulation import WINDOW_PS
 
@@ -57,45 +58,53 @@ class DistillOptions(_Strict):
     """How many candidate thresholds a feature has."""
     window: int | None = Field(default=None, ge=1, le=16)
     """Decisions the student looks at; the teacher's window where it is left out (an LSTM needs more than its 1)."""
-    without: list[str] = []
-    """Features, by their names in student.json, that the trees may not ask for: one less to remember, or to compute."""
+    exclude_features: Annotated[list[str], RenamedFrom("without")] = []
+    """Features, by their names in student.json, that no tree may use: one less to remember or to compute."""
     labels: Literal["decisions", "values"] = Field(default="decisions", exclude_if=lambda labels: labels == "decisions")
     """What the sums of a choice regress: 1 for the row that the teacher chose and 0 for the others; or what each row is
     worth to it (the Q-values of a DQN)."""
     trigger: TriggerTrees = Field(default=TriggerTrees(), exclude_if=lambda trees: trees == TriggerTrees())
     """Of a teacher with a trigger."""
-    falling: list[str] = Field(default=[], exclude_if=lambda names: not names)
-    """Features, by their names in student.json, more of which raises no tree, and so never the multiplier."""
+    monotone_decreasing: Annotated[list[str], RenamedFrom("falling")] = Field(
+        default=[], exclude_if=lambda names: not names
+    )
+    """Features, by their names in student.json, in which every tree, and so the multiplier, is monotone decreasing."""
     rounds: int = Field(default=6, ge=0, le=50)
     """DAgger rounds after the first fit, at most: the student drives, the teacher labels."""
     patience: int = Field(default=3, ge=1, le=50)
     """Rounds that may go by without a student closer to its teacher, beyond the noise; then there are no more."""
-    compare_in: Scenarios | None = None
-    """Networks in which each round's student is set beside its teacher; those of the rollouts where left out."""
-    compare_window: tuple[DurationPs, DurationPs] = WINDOW_PS
-    """What of their time is measured, from the start of a run; by default what the gate measures."""
+    comparison_scenarios: Annotated[Scenarios | None, RenamedFrom("compare_in")] = None
+    """Scenarios in which each round's student is compared with its teacher; None: those of the rollouts."""
+    comparison_window: Annotated[tuple[DurationPs, DurationPs], RenamedFrom("compare_window")] = WINDOW_PS
+    """Measured part of each comparison, from the start of a run; by default what the gate measures."""
     rows: int = Field(default=20_000, ge=100, le=10_000_000)
     """Decisions sampled of each run."""
     learning_rate: list[Step] = Field(default=[0.2, 0.4, 0.7], min_length=1, max_length=16)
     """Boosting step sizes tried; the best on held-out decisions is kept."""
-    anywhere: float = Field(default=0.0, ge=0, le=100)
-    """Weight of states with signals from anywhere in their range, in runs (distill.anywhere), of each round."""
-    held: float = Field(default=0.0, ge=0, le=100, exclude_if=lambda weight: weight == 0)
-    """The same of states in which every signal stays as it is, from decision to decision."""
-    within: float | None = Field(default=None, gt=0, le=4, exclude_if=lambda limit: limit is None)
-    """How far outside its teacher's actions around a state each round's student may be, of the rate: states that are
-    further become rows (distill.cover), as do those of ``anywhere``, from the first round on."""
-    trim: list[Annotated[int, Field(ge=-10_000, le=10_000)]] = Field(default=[], max_length=16)
-    """Moves of the chosen student's bias that are tried in the network (distill.trim), in units of its leaves."""
+    uniform_state_samples: Annotated[float, RenamedFrom("anywhere")] = Field(default=0.0, ge=0, le=100)
+    """Weight of uniform-state samples, in runs, which each round adds (distill.state_samples)."""
+    frozen_signal_samples: Annotated[float, RenamedFrom("held")] = Field(
+        default=0.0, ge=0, le=100, exclude_if=lambda weight: weight == 0
+    )
+    """Weight of frozen-signal samples, in runs: states in which no signal changes from decision to decision."""
+    max_deviation: Annotated[float | None, RenamedFrom("within")] = Field(
+        default=None, gt=0, le=4, exclude_if=lambda limit: limit is None
+    )
+    """Maximum deviation of a round's student from its teacher's action range around a state, of the rate. States beyond
+    it become coverage rows (distill.coverage_rows)."""
+    bias_search: Annotated[list[Annotated[int, Field(ge=-10_000, le=10_000)]], RenamedFrom("trim")] = Field(
+        default=[], max_length=16
+    )
+    """Offsets of the chosen student's bias to try in the network (distill.bias_search), in units of its leaves."""
     ridge: float = Field(default=1e-4, ge=0)
     """Regularisation of the joint refit of all leaves, relative to the mean leaf weight."""
 
     @model_validator(mode="after")
     def _measurable(self) -> "DistillOptions":
-        begin, end = self.compare_window
+        begin, end = self.comparison_window
         if not 0 <= begin < end:
             raise ValueError(
-                f"compare_window begins at {begin} ps and ends at {end} ps; give an end after its beginning"
+                f"comparison_window begins at {begin} ps and ends at {end} ps; give an end after its beginning"
             )
         return self
 

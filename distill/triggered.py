@@ -35,7 +35,13 @@ class Both:
 
 
 def fit_both(
-    action: Action, data: Dataset, options: DistillOptions, names: tuple[str, ...], *, seed: int, without: Sequence[int]
+    action: Action,
+    data: Dataset,
+    options: DistillOptions,
+    names: tuple[str, ...],
+    *,
+    seed: int,
+    excluded: Sequence[int],
 ) -> Both:
     """Fit the choice to all labels but the last, and the trigger to that. InputError where one has nothing to learn."""
     fires = data.y[:, -1]
@@ -48,15 +54,15 @@ def fit_both(
     asked = Dataset(data.x, data.y[:, :-1], data.weight * np.where(fires > 0, 1.0, UNASKED))
     models, forests, points = [], [], 0
     for part, limits, loss, unseen in (
-        (asked, options, action.loss, {*without, *saved}),
+        (asked, options, action.loss, {*excluded, *saved}),
         (
             replace(data, y=data.y[:, -1:]),
             options.model_copy(update=dict(options.trigger)),
             lambda sums, label, weight: _missed(sums[:, 0], label[:, 0], weight),
-            set(without),
+            set(excluded),
         ),
     ):
-        model = boost.fit(part, limits, loss, seed=seed, bits=action.leaf_bits, without=sorted(unseen))
+        model = boost.fit(part, limits, loss, seed=seed, bits=action.leaf_bits, excluded=sorted(unseen))
         forest = quantise.quantise(model, names, action.leaf_bits)
         points = max(points, quantise.check_equal(model, forest, data.x, seed=seed))
         models.append(model)

@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from decision.artefact.quantity import DurationPs
+from decision.artefact.renamed import RenamedFrom
 from decision.artefact.suggest import choices
 from decision.ir.interface import Interface
 from decision.ir.interfaces import FLOW_RATE, INTERFACES
@@ -32,35 +33,35 @@ def _with_site(name: str) -> str:
 
 
 class AgentOptions(BaseModel):
-    """One kind of agents, and who decides at them: a ``baseline`` by its name or TOML file, ``fixed`` knobs, or a
+    """One kind of agents, and who decides at them: a ``baseline`` by its name or TOML file, ``fixed_knobs``, or a
     ``teacher`` that is distilled. ``period``: how often those are asked that are not asked on a response; ``level``:
-    only when this signal crosses the value; ``idle``: not after so many looks at which the signal was not above the
-    knob in force, until it is."""
+    only when this signal crosses the value; ``idle_rule``: not after so many looks at which the signal was not above
+    the knob in force, until it is."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     interface: Annotated[str, AfterValidator(_with_site)]
     teacher: str | None = None
     baseline: str | None = None
-    fixed: dict[str, Annotated[int, Field(strict=True)]] | None = None
+    fixed_knobs: Annotated[dict[str, Annotated[int, Field(strict=True)]] | None, RenamedFrom("fixed")] = None
     period: DurationPs | None = None
     level: tuple[str, int] | None = None
-    idle: tuple[str, str, int] | None = None
+    idle_rule: Annotated[tuple[str, str, int] | None, RenamedFrom("idle")] = None
 
     @model_validator(mode="after")
     def _decided(self) -> "AgentOptions":
-        deciders = [name for name in ("teacher", "baseline", "fixed") if getattr(self, name) is not None]
+        deciders = [name for name in ("teacher", "baseline", "fixed_knobs") if getattr(self, name) is not None]
         if len(deciders) != 1:
             named = " and ".join(deciders) if deciders else "nobody"
-            raise ValueError(f"{named} decides here; give one of teacher, baseline and fixed")
+            raise ValueError(f"{named} decides here; give one of teacher, baseline and fixed_knobs")
         periodic = INTERFACES[self.interface].trigger == "period"
         if self.baseline is not None and self.interface != FLOW_RATE.name:
-            raise ValueError(f"a baseline steers flows, not agents of {self.interface}; give a teacher or fixed knobs")
+            raise ValueError(f"a baseline steers flows, not agents of {self.interface}; give a teacher or fixed_knobs")
         if periodic and self.period is not None and self.period < SHORTEST_PS:
             raise ValueError("a period is 100 ns or more, about what the fastest decision takes; give a longer one")
         if periodic and not self.period:
             raise ValueError(f'agents of {self.interface} are asked every period; give one, period = "100 us"')
-        if not periodic and (self.period, self.level, self.idle) != (None, None, None):
-            raise ValueError(f"agents of {self.interface} are asked on a response; leave period, level and idle out")
+        if not periodic and (self.period, self.level, self.idle_rule) != (None, None, None):
+            raise ValueError(f"agents of {self.interface} decide on a response; leave period, level and idle_rule out")
         return self
 
     @property
@@ -69,8 +70,8 @@ class AgentOptions(BaseModel):
 
     def decider(self, folder: Path) -> PolicySpec | BaselineSpec:
         """Who decides, unless it is to be distilled; a TOML file lies in the recipe's ``folder``."""
-        if self.fixed is not None:
-            return fixed(self.of, self.fixed)
+        if self.fixed_knobs is not None:
+            return fixed(self.of, self.fixed_knobs)
         assert self.baseline is not None
         path = folder / self.baseline
         return baselines.load(path) if path.suffix == ".toml" else baselines.by_name(self.baseline)
@@ -79,4 +80,4 @@ class AgentOptions(BaseModel):
         """Of agents that are no flows'."""
         decider = self.decider(folder)
         assert not isinstance(decider, BaselineSpec)
-        return Cohort(decider, self.period or 0, level=self.level, idle=self.idle)
+        return Cohort(decider, self.period or 0, level=self.level, idle=self.idle_rule)

@@ -1,4 +1,4 @@
-"""Where a student is outside its teacher's actions around a state, for distillation (distill.cover).
+"""Where a student is outside its teacher's actions around a state, for distillation (distill.coverage_rows).
 
 First the states of the cells of its forest (rlcc.gate.neighbourhood): many at once. Where none of them is too far, the
 proof over all states is asked, which misses none: its state, with what is around it. Of a teacher that nothing is
@@ -14,7 +14,7 @@ from decision.policy.cells import states
 from decision.policy.features import PreviousAction
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from distill.cover import Far
+from distill.coverage_rows import Far
 from rlcc.gate.neighbourhood import extreme, teacher_actions
 from rlcc.recipe import Neighbourhood
 from teachers.teacher import Teacher

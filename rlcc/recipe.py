@@ -10,6 +10,7 @@ from codegen.lower import Options, check
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
 from decision.artefact.quantity import DurationPs, parse_duration_ps
+from decision.artefact.renamed import RenamedFrom
 from decision.ir.interfaces import FLOW_RATE
 from decision.policy.neighbourhood import Around
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
@@ -51,12 +52,12 @@ class EmitOptions(_Strict):
     """Bytes of constant tables."""
     max_cycles: Positive | None = None
     """Of the trees, predicted; the smallest form that keeps it is taken."""
-    without: list[str] = []
-    """Passes that are left out."""
+    exclude_passes: Annotated[list[str], RenamedFrom("without")] = []
+    """Compiler passes to skip."""
     one_function: bool = False
     """Trees in branches stand in the decision itself, not in a function each."""
-    fix: list[str] = []
-    """Parameters that become constants, at the values the student was distilled for."""
+    constants: Annotated[list[str], RenamedFrom("fix")] = []
+    """Parameters to emit as constants, at the values the student was distilled for."""
 
     def compiler(self) -> Options:
         """The same as the compiler takes it; InputError for a pass or an engine that there is not."""
@@ -65,7 +66,7 @@ class EmitOptions(_Strict):
             optimise=self.optimise,
             form=self.form,
             limits=Limits(self.max_code, self.max_table, self.max_cycles),
-            without=tuple(self.without),
+            without=tuple(self.exclude_passes),
             one_function=self.one_function,
         )
         check(options)
@@ -95,8 +96,10 @@ class Match(_Strict):
     p99: float = Field(default=0.05, ge=0, le=4)
     """What 99 % of the decisions keep."""
     maximum: float = Field(default=0.35, ge=0, le=4)
-    triggered: float = Field(default=0.1, ge=0, le=1, exclude_if=lambda share: share == 0.1)
-    """Where the teacher has a trigger: of all decisions, by how many more or fewer the program's may fire."""
+    trigger_difference: Annotated[float, RenamedFrom("triggered")] = Field(
+        default=0.1, ge=0, le=1, exclude_if=lambda share: share == 0.1
+    )
+    """Maximum difference between the shares of decisions in which the teacher's and the program's trigger fire."""
     scenarios: Annotated[Scenarios, BeforeValidator(listed)] | None = None
     """Of the rollouts that the gate makes where none are given; None: those of the closed loop."""
     duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("100 ms")
@@ -115,8 +118,8 @@ class Neighbourhood(_Strict):
     """Around every signal, now and in the window; relative, of its integer."""
     action: float = Field(default=0.02, ge=0, le=4)
     """Around every past action."""
-    proved: float | None = Field(default=None, ge=0, le=4)
-    """Over all states: as far as ``limit`` where it is left out."""
+    proved_limit: Annotated[float | None, RenamedFrom("proved")] = Field(default=None, ge=0, le=4)
+    """Limit of the deviation bound over all states; None: ``limit``."""
     proof: bool = Field(default=True, exclude_if=lambda proof: proof)
     """A distance over all states that cannot be proved fails; False: its row says that it is not proved, and why."""
     warm_up: int = Field(default=4, ge=0, le=1000)
@@ -130,8 +133,8 @@ class Neighbourhood(_Strict):
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "Neighbourhood":
-        if self.proved is not None and not self.proof:
-            raise ValueError("proved is a limit of what proof = false does not demand; leave out one of them")
+        if self.proved_limit is not None and not self.proof:
+            raise ValueError("proved_limit limits what proof = false does not demand; leave out one of them")
         return self
 
 
@@ -197,9 +200,11 @@ class GateOptions(_Strict):
     all inputs, else the slowest vector and ``margin``."""
     margin: float = Field(default=0.1, ge=0, le=10)
     """Relative, on the slowest vector where nothing is proved."""
-    mean: Annotated[DurationPs, Field(gt=0)] | None = Field(default=None, exclude_if=lambda mean: mean is None)
-    """What a decision may take on average where a trigger says when the choice is made anew, as often as it fires in
-    the networks of ``match``; None: the budget."""
+    mean_budget: Annotated[Annotated[DurationPs, Field(gt=0)] | None, RenamedFrom("mean")] = Field(
+        default=None, exclude_if=lambda budget: budget is None
+    )
+    """Budget of the mean decision of a policy with a trigger, as often as it fires in the networks of ``match``; None:
+    ``budget``."""
     max_regression: float = Field(default=0.05, ge=0, le=10)
     """Relative, of cycles, code, tables and stack over the reference's."""
     property: tuple[Property, ...] = ()
@@ -305,10 +310,10 @@ def deployment_of(recipe: Recipe, path: Path) -> Deployment:
         others = [agent for agent in recipe.agents.values() if agent is not pupil]
         flows = [agent.decider(folder) for agent in others if agent.of == FLOW_RATE]
         cohorts = [agent.cohort(folder) for agent in others if agent.of != FLOW_RATE]
-        if pupil.level is not None or pupil.idle is not None:
+        if pupil.level is not None or pupil.idle_rule is not None:
             stays = fixed(pupil.of, {k.name: k.low for k in pupil.of.knobs})
-            Cohort(stays, pupil.period or 0, level=pupil.level, idle=pupil.idle)
+            Cohort(stays, pupil.period or 0, level=pupil.level, idle=pupil.idle_rule)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    asked = pupil.period or 0, pupil.level, pupil.idle
+    asked = pupil.period or 0, pupil.level, pupil.idle_rule
     return Deployment(net, pupil.of, flows[0] if flows else None, tuple(cohorts), *asked)

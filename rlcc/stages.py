@@ -88,7 +88,7 @@ def distill(
         seed=seed,
         deployment=deployment,
         tolerance=tolerance,
-        outside=lambda student: outside(student, teacher, around, options.within or 0.0),
+        outside=lambda student: outside(student, teacher, around, options.max_deviation or 0.0),
         keep=keep,
         progress=progress,
     )
@@ -102,7 +102,7 @@ def distill(
         f"rmse {chosen['rmse']:.5f}",
         _off(chosen["distance"], report["noise"], tolerance),
         *([f"{report['outside']:.5f} outside its teacher's around a state at most"] if "outside" in report else []),
-        *([_cost(options.falling, chosen, report, tolerance)] if options.falling else []),
+        *([_cost(options.monotone_decreasing, chosen, report, tolerance)] if options.monotone_decreasing else []),
         f"= CatBoost on {report['checked_points']:,} points",
         *other_versions(before, opened(out, distil.KIND)),
     ]
@@ -136,11 +136,13 @@ def distill_recipe(
     )
 
 
-def _cost(falling: list[str], chosen: dict[str, Any], report: dict[str, Any], tolerance: Tolerance) -> str:
-    """What it costs that the trees fall: the same fit without, beside it."""
+def _cost(decreasing: list[str], chosen: dict[str, Any], report: dict[str, Any], tolerance: Tolerance) -> str:
+    """Returns the cost of the constraint, next to the same fit without it."""
     free = report["free"]
     without = f"rmse {free['fit_rmse']:.5f} of the fit, {_off(free['distance'], report['noise'], tolerance)}"
-    return f"falling in {', '.join(falling)}: rmse {chosen['fit_rmse']:.5f} of the fit; without: {without}"
+    return (
+        f"monotone decreasing in {', '.join(decreasing)}: rmse {chosen['fit_rmse']:.5f} of the fit; without: {without}"
+    )
 
 
 WORDS = {
@@ -188,7 +190,7 @@ def emit(
         target=options.target,
         seed=seed,
         options=options.compiler(),
-        fix=tuple(options.fix),
+        fix=tuple(options.constants),
     )
     points, form = details["threshold_points"], details["form"]
     figures += [

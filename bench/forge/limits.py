@@ -27,7 +27,7 @@ BELOW: Mapping[tuple[str, str], Path] = {
     ("match", "p99"): ("teacher", "p99"),
     ("match", "maximum"): ("teacher", "maximum"),
     ("neighbourhood", "limit"): ("neighbourhood", "distance"),
-    ("neighbourhood", "proved"): ("distance", "bound"),
+    ("neighbourhood", "proved_limit"): ("distance", "bound"),
 }
 """A limit of a recipe's gate, and where the verdict's ``measured`` has its figure."""
 

@@ -45,8 +45,8 @@ depth = 3
 rounds = 1
 rows = 2000
 learning_rate = [0.4]
-without = [{without}]
-compare_window = ["2 ms", "4 ms"]
+exclude_features = [{without}]
+comparison_window = ["2 ms", "4 ms"]
 
 [emit]
 target = "generic"

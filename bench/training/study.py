@@ -54,7 +54,7 @@ AS_IT_IS = "as it is"
 SHOWN = ("many-to-one:8", "many-to-one:128", "long-short:33")
 """In which a variant is measured in other networks."""
 TIME_PS, FROM_PS = 60 * MS, 20 * MS
-STUDENT = DistillOptions(trees=10, depth=4, rounds=0, anywhere=0.2, compare_in=["many-to-one:8"])
+STUDENT = DistillOptions(trees=10, depth=4, rounds=0, uniform_state_samples=0.2, comparison_scenarios=["many-to-one:8"])
 ROLLOUT = RolloutOptions.model_validate(
     {
         "scenarios": ["many-to-one:2", "many-to-one:64", "many-to-one:512", "long-short:33", "incast:32"],

@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 import decision.artefact.pydantic_version  # noqa: F401 - before any model is read or written
 from decision.artefact.errors import InputError
 from decision.artefact.folder import PLAIN, content_of
+from decision.artefact.renamed import new_names
 from decision.artefact.suggest import alike, meant
 from decision.artefact.system_errors import writing_to
 from decision.artefact.temporary import file_beside
@@ -155,9 +156,7 @@ def validate(model: type[M], data: Any, where: str) -> M:
         location, reason = first["loc"], first["msg"].removeprefix("Value error, ")
         key = ".".join(_steps(location, data, missing=first["type"] == "missing")) or "the document"
         if first["type"] == "extra_forbidden":
-            known = _keys(model, location[:-1])
-            near = alike(location[-1], known)
-            reason = "no such key; " + (f"did you mean {near}?" if near else f"there are {', '.join(known)}")
+            reason = _unknown_key(str(location[-1]), _tables(model, location[:-1]))
         elif first["type"] == "missing":
             reason = "is missing"
         elif first["type"] == "union_tag_invalid":
@@ -189,8 +188,17 @@ def _shown(value: object) -> str:
     return json.dumps(value)
 
 
-def _keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """The keys that a table may have, ``location`` the steps of an error that lead to it."""
+def _unknown_key(key: str, tables: list[type[BaseModel]]) -> str:
+    """Returns why a table has no such key, and which key to write."""
+    if new := new_names(tables).get(key):
+        return f"this key is {new} now; rename it"
+    known = sorted({name for table in tables for name in table.model_fields})
+    near = alike(key, known)
+    return "no such key; " + (f"did you mean {near}?" if near else f"there are {', '.join(known)}")
+
+
+def _tables(model: type[BaseModel], location: tuple[int | str, ...]) -> list[type[BaseModel]]:
+    """Returns the models that a table may be of, ``location`` the steps of an error that lead to it."""
     models = [model]
     for step in location:
         inner = [
@@ -198,7 +206,7 @@ def _keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
         ]
         tagged = [one for one in models if _kinds(one) == {step}]  # the checker puts a union's kind between
         models = inner or tagged or models  # else a place in a list, or a name in a table of tables
-    return sorted({name for one in models for name in one.model_fields if one.model_config.get("extra") == "forbid"})
+    return [one for one in models if one.model_config.get("extra") == "forbid"]
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:

@@ -56,7 +56,9 @@ WATCHED = RolloutOptions.model_validate(
         "duration": "40 ms",
     }
 )
-STUDENT = DistillOptions(trees=10, depth=4, window=4, rounds=2, compare_in=["many-to-one:8", "many-to-one:64"])
+STUDENT = DistillOptions(
+    trees=10, depth=4, window=4, rounds=2, comparison_scenarios=["many-to-one:8", "many-to-one:64"]
+)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from rlcc import stages
 from rlcc.commands.console import Figures, Progress, repeated, stage
-from rlcc.commands.options import FOLDER, out_option
+from rlcc.commands.options import FOLDER, out_option, renamed_option
 from rlcc.recipe import EmitOptions, deployment_of, load_recipe
 
 OF_NETWORKS = ("rollouts", "recipe", "activation_bits", "hidden_bits", "context_bytes")
@@ -51,9 +51,11 @@ BITS = click.Choice(["8", "16"])
     type=click.IntRange(0),
     help="Maximum predicted cycles of the trees: take the smallest form within it.",
 )
-@click.option("--without", multiple=True, help=f"Pass to skip: {', '.join(PASSES)}. Repeatable.")
+@click.option("--exclude-passes", multiple=True, help=f"Pass to skip: {', '.join(PASSES)}. Repeatable.")
 @click.option("--one-function", is_flag=True, default=None, help="Inline trees that are emitted as branches.")
-@click.option("--fix", multiple=True, help="Parameter to emit as a constant. Repeatable.")
+@click.option("--constants", multiple=True, help="Parameter to emit as a constant. Repeatable.")
+@renamed_option("--without", "--exclude-passes")
+@renamed_option("--fix", "--constants")
 @click.option("--dump-passes", "dumps", type=FOLDER, help="Output folder: the program as text after each pass.")
 @out_option
 def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **asked: Any) -> None:
@@ -82,8 +84,8 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
             raise InputError(f"{_option(refused[0])} is of networks; give --form {' or '.join(NETWORK_FORMS)} too")
         options = validate(EmitOptions, chosen, "options of rlcc emit")
         if source.is_file():
-            if "target" in chosen or "fix" in chosen:
-                raise InputError("--target and --fix are for students; the C of a model fits any target")
+            if "target" in chosen or "constants" in chosen:
+                raise InputError("--target and --constants are for students; the C of a model fits any target")
             _emit_model(source, grid, options, seed, out, figures, say, dumps)
         else:
             if grid is not None:

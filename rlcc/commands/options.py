@@ -29,6 +29,16 @@ def not_within(firmware: Path, place: Path) -> None:
         raise InputError(f"{place} is in the folder of the firmware, which holds nothing else; choose another place")
 
 
+def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Returns a hidden option under an old name, which is refused with the new one named."""
+
+    def refuse(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+        if value:
+            raise InputError(f"{old}: this option is {new} now; write that")
+
+    return click.option(old, multiple=True, hidden=True, expose_value=False, is_eager=True, callback=refuse)
+
+
 def seed_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Seeds of runs, repeatable."""
     seeds = click.IntRange(0)

@@ -9,7 +9,9 @@ from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named, unserved
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, opened
+from decision.artefact.renamed import from_record
 from decision.policy.deciders import student_of
+from distill.options import DistillOptions
 from emulator.build import build as build_firmware
 from emulator.firmware import read_firmware
 from rlcc import stages
@@ -36,13 +38,13 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
         made, asked = opened(rollouts, "rollouts").details.get("options"), recipe.rollout.model_dump(mode="json")
     elif first == "emit":
         place = student
-        made = student_of(opened(student, "student")).report.get("options")
+        made = from_record(DistillOptions, student_of(opened(student, "student")).report.get("options", {}))
         asked = recipe.distill.model_dump(mode="json")
     elif first in ("emulate", "verify", "gate"):
         place = firmware
         emission = emission_of(opened(firmware, "firmware"))
         made = (emission.target, emission.options, list(emission.fix))
-        asked = (recipe.emit.target, options_for(recipe.emit.target, recipe.emit.compiler()), recipe.emit.fix)
+        asked = (recipe.emit.target, options_for(recipe.emit.target, recipe.emit.compiler()), recipe.emit.constants)
     if made != asked:
         raise InputError(f"{place} was made with other options than the recipe's; start at an earlier stage")
 

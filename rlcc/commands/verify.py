@@ -167,7 +167,7 @@ def command(
         near = Around(
             around if "around" in said else gate.share, around_action if "around_action" in said else gate.action
         )
-        required = teacher is not None or picture is not None or gate.proved is not None
+        required = teacher is not None or picture is not None or gate.proved_limit is not None
         teacher = teacher or teacher_path(recipe, recipe_file)
     beside = None
     if teacher is not None:

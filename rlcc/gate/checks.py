@@ -317,7 +317,7 @@ def without_cells(reason: str, *, passed: bool) -> Check:
 def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
     """The same over all states whose signals stay below 2^24. ``claim``: the proved distance, or why there is none,
     which passes only where the recipe demands no proof."""
-    limit = allowed.limit if allowed.proved is None else allowed.proved
+    limit = allowed.limit if allowed.proved_limit is None else allowed.proved_limit
     check = partial(Check, group="teacher", name=IN_ALL_STATES)
     most = f"{limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)"
     if isinstance(claim, str):

@@ -54,7 +54,7 @@ def budget_by_trigger(report: EmulationReport, options: GateOptions, shares: Sha
                 passed=most <= budget,
             )
         )
-    limit = options.budget if options.mean is None else options.mean
+    limit = options.budget if options.mean_budget is None else options.mean_budget
     taken = mean * US_PS / mhz
     checks.append(
         check(
@@ -70,8 +70,8 @@ def budget_by_trigger(report: EmulationReport, options: GateOptions, shares: Sha
             group="teacher",
             name="share of decisions in which the trigger fires",
             value=f"{shares.program:.1%}, the teacher's {shares.teacher:.1%}",
-            limit=f"±{options.match.triggered:.1%}",
-            passed=abs(off) <= options.match.triggered,
+            limit=f"±{options.match.trigger_difference:.1%}",
+            passed=abs(off) <= options.match.trigger_difference,
         )
     )
     return checks

@@ -56,7 +56,7 @@ class SearchOptions(_Strict):
     seed: int = Field(default=1, ge=0, lt=2**31)
     """Of the proposals; not the seed of the recipe, with which each student is fitted."""
     scenarios: Annotated[Scenarios, Field(strict=False)] | None = None
-    """Networks of the quick judgement; those of distill.compare_in where they are left out."""
+    """Networks of the quick judgement; those of distill.comparison_scenarios where they are left out."""
     window: Annotated[tuple[DurationPs, DurationPs], Field(strict=False)] | None = None
     """What of their time is measured; where it is left out, the latter part of the rollouts' time."""
     limits: SearchLimits = SearchLimits()

@@ -113,13 +113,13 @@ class Judge:
             self.teacher,
             self.runs,
             recipe.distill.model_copy(
-                update={"compare_in": self._scenarios(recipe), "compare_window": self._window(recipe)}
+                update={"comparison_scenarios": self._scenarios(recipe), "comparison_window": self._window(recipe)}
             ),
             recipe.rollout,
             seed=recipe.seed,
             deployment=self.deployment,
             tolerance=recipe.gate.tolerance,
-            outside=lambda student: outside(student, self.teacher, around, recipe.distill.within or 0.0),
+            outside=lambda student: outside(student, self.teacher, around, recipe.distill.max_deviation or 0.0),
             keep=self.keep,
             progress=progress,
         )
@@ -150,10 +150,10 @@ class Judge:
         return distance(itself.metrics, beside.metrics, recipe.gate.tolerance).of_tolerance
 
     def _scenarios(self, recipe: Recipe) -> list[str]:
-        return self.options.scenarios or recipe.distill.compare_in or recipe.rollout.scenarios
+        return self.options.scenarios or recipe.distill.comparison_scenarios or recipe.rollout.scenarios
 
     def _window(self, recipe: Recipe) -> tuple[int, int]:
-        end = min(recipe.rollout.duration, recipe.distill.compare_window[1])
+        end = min(recipe.rollout.duration, recipe.distill.comparison_window[1])
         return self.options.window or (round(FROM * end), end)
 
     def _networks(self, recipe: Recipe) -> Networks:
@@ -182,7 +182,7 @@ class Judge:
 def price(student: Student, recipe: Recipe) -> Price:
     """What its recipe makes of a student, predicted; InputError where no form keeps the limits."""
     options = options_for(recipe.emit.target, recipe.emit.compiler())
-    program, lowered = ranked(StudentBody(student, ""), program_of(student, tuple(recipe.emit.fix)), options)
+    program, lowered = ranked(StudentBody(student, ""), program_of(student, tuple(recipe.emit.constants)), options)
     return Price(
         round(decision_cycles(lowered, options), 1),
         context_layout(program)[1],

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from decision.artefact.documents import read_text, validate
 from decision.artefact.errors import InputError
+from decision.artefact.renamed import new_names
 from rlcc.recipe import Recipe
 from rlcc.search.options import Range, Value, Values
 
@@ -102,7 +103,9 @@ def _said(document: Mapping[str, Any], recipe: Recipe, name: str) -> Value:
     for step in name.split("."):
         table = table.get(step) if isinstance(table, dict) else None
         if not hasattr(model, step):
-            raise InputError(f"{recipe.name}: search.space: there is no option {name!r} of a recipe")
+            new = new_names([type(model)]).get(step) if isinstance(model, BaseModel) else None
+            known = f"it is {name.removesuffix(step)}{new} now" if new else "name one of [distill] or [emit]"
+            raise InputError(f"{recipe.name}: search.space: there is no option {name!r} of a recipe; {known}")
         model = getattr(model, step)
     value = model if table is None else table
     return value if isinstance(value, bool | int | float | str) else UNSAID

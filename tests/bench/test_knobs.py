@@ -6,7 +6,7 @@ from bench.knobs import KNOBS, Setting, Step, data, page, settings, steps
 
 
 def setting(**values: float) -> Setting:
-    usual = {"trees": 2, "depth": 2, "window": 2, "rounds": 0, "anywhere": 0.0}
+    usual = {"trees": 2, "depth": 2, "window": 2, "rounds": 0, "uniform_state_samples": 0.0}
     return tuple((usual | values)[knob] for knob in KNOBS)
 
 

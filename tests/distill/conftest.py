@@ -67,7 +67,7 @@ def network() -> RolloutOptions:
 @pytest.fixture(scope="session")
 def small() -> DistillOptions:
     return DistillOptions.model_validate(
-        {"trees": 4, "depth": 3, "rounds": 1, "rows": 2000, "compare_window": ["2 ms", "4 ms"]}
+        {"trees": 4, "depth": 3, "rounds": 1, "rows": 2000, "comparison_window": ["2 ms", "4 ms"]}
     )
 
 

@@ -11,6 +11,7 @@ from catboost import CatBoostRegressor
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
+from decision.artefact.renamed import from_record
 from decision.ir.forest import oblivious
 from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interfaces.flow_rate import FLOW_RATE
@@ -152,7 +153,7 @@ def test_an_lstm_teacher_gives_a_student_that_looks_at_four_decisions(make_polic
     teacher = make_teacher(policy, weights, "the test")
     network = RolloutOptions.model_validate({"scenarios": ["many-to-one:2", "many-to-one:8"], "duration": "15 ms"})
     limits = {"trees": 4, "depth": 3, "rounds": 1, "rows": 2000, "window": 4, "learning_rate": [0.4]}
-    options = DistillOptions.model_validate(limits | {"compare_window": ["5 ms", "15 ms"]})
+    options = DistillOptions.model_validate(limits | {"comparison_window": ["5 ms", "15 ms"]})
     runs = rollout.collect(rollout.teacher_policy(teacher), network)
     fitted = distil.distil(teacher, runs, options, network, seed=1)
     distil.save(fitted, "0" * 64, tmp_path / "student", seed=1)
@@ -190,7 +191,7 @@ def test_a_feature_that_is_left_out_is_asked_for_by_no_tree(
     teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions
 ) -> None:
     def asked(without: list[str]) -> set[str]:
-        options = small.model_copy(update={"rounds": 0, "without": without})
+        options = small.model_copy(update={"rounds": 0, "exclude_features": without})
         forest = distil.distil(teacher, runs, options, network, seed=1).student.forest
         return {forest.features[feature] for feature in forest.thresholds()}
 
@@ -200,22 +201,22 @@ def test_a_feature_that_is_left_out_is_asked_for_by_no_tree(
 
 
 @pytest.mark.parametrize(
-    ("without", "words"),
+    ("excluded", "words"),
     [
         (["speed"], "there is no feature 'speed'; the student's are action_1, congestion_q20"),
         (["action_1", "congestion_q20", "action_2", "congestion_q20_1"], "no feature is left"),
     ],
 )
 def test_features_that_cannot_be_left_out_are_told(
-    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, without: list[str], words: str
+    teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, excluded: list[str], words: str
 ) -> None:
-    with pytest.raises(InputError, match=rf"distill\.without: {words}"):
-        distil.distil(teacher, runs, small.model_copy(update={"without": without}), network, seed=1)
+    with pytest.raises(InputError, match=rf"distill\.exclude_features: {words}"):
+        distil.distil(teacher, runs, small.model_copy(update={"exclude_features": excluded}), network, seed=1)
 
 
 def test_the_report_says_how_it_was_found(fitted: Any, small: DistillOptions, runs: Any, teacher: Any) -> None:
     report = fitted.student.report
-    assert DistillOptions.model_validate(report["options"]) == small
+    assert DistillOptions.model_validate(from_record(DistillOptions, report["options"])) == small
     assert [r["round"] for r in report["rounds"]] == [0, 1]
     assert all(r["distance"]["of_tolerance"] > 0 and r["decisions"] > 0 for r in report["rounds"])
     assert report["noise"]["of_tolerance"] >= 0
@@ -233,7 +234,7 @@ def test_the_report_says_how_it_was_found(fitted: Any, small: DistillOptions, ru
         *(
             {"rows": 0},
             {"patience": 0},
-            {"compare_in": []},
+            {"comparison_scenarios": []},
             {"learning_rate": []},
             {"learning_rate": [0.0]},
             {"learning_rate": [float("nan")]},
@@ -247,8 +248,8 @@ def test_options_out_of_range_are_one_sentence(change: dict[str, Any]) -> None:
 
 
 def test_a_window_that_ends_before_it_begins_is_refused() -> None:
-    with pytest.raises(InputError, match="compare_window begins at 2000000000 ps and ends at 1000000000 ps; give"):
-        validate(DistillOptions, {"compare_window": ["2 ms", "1 ms"]}, "here")
+    with pytest.raises(InputError, match="comparison_window begins at 2000000000 ps and ends at 1000000000 ps; give"):
+        validate(DistillOptions, {"comparison_window": ["2 ms", "1 ms"]}, "here")
 
 
 def test_more_leaves_than_can_be_solved_for_are_refused_in_one_sentence() -> None:

@@ -77,4 +77,4 @@ def test_how_many_run_at_once_changes_nothing(teacher: Any, monkeypatch: pytest.
 
 def test_networks_are_those_of_the_rollouts_unless_others_are_given(network: RolloutOptions) -> None:
     assert Networks.of(DistillOptions(), network).compare == network.scenarios
-    assert Networks.of(DistillOptions(compare_in=["many-to-one:4"]), network).compare == ["many-to-one:4"]
+    assert Networks.of(DistillOptions(comparison_scenarios=["many-to-one:4"]), network).compare == ["many-to-one:4"]

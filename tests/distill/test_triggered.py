@@ -30,7 +30,7 @@ def drawn(fires: bool | None = None) -> Dataset:
 
 def test_one_forest_has_both_and_no_tree_adds_to_both() -> None:
     data = drawn()
-    both = fit_both(ACTION, data, OPTIONS, NAMES, seed=1, without=())
+    both = fit_both(ACTION, data, OPTIONS, NAMES, seed=1, excluded=())
     assert both.forest.outputs == 4
     saved = {place for place, name in enumerate(NAMES) if name.startswith(SAVED)}
     for number, tree in enumerate(both.forest.trees):
@@ -46,4 +46,4 @@ def test_one_forest_has_both_and_no_tree_adds_to_both() -> None:
 @pytest.mark.parametrize("fires", [True, False])
 def test_a_trigger_that_always_or_never_fires_is_refused(fires: bool) -> None:
     with pytest.raises(InputError, match=f"trigger {'always' if fires else 'never'} fires"):
-        fit_both(ACTION, drawn(fires), OPTIONS, NAMES, seed=1, without=())
+        fit_both(ACTION, drawn(fires), OPTIONS, NAMES, seed=1, excluded=())

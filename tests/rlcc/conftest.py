@@ -53,7 +53,7 @@ depth = 3
 rounds = 1
 rows = 2000
 learning_rate = [0.4]
-compare_window = ["2 ms", "4 ms"]
+comparison_window = ["2 ms", "4 ms"]
 
 [emit]
 target = "generic"

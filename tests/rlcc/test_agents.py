@@ -21,13 +21,13 @@ QUEUES = """
 interface = "queue_marking"
 period = "100 us"
 """
-KNOBS = "fixed = { kmin_bytes = 10000, kmax_bytes = 40000, pmax_q16 = 16384 }\n"
+KNOBS = "fixed_knobs = { kmin_bytes = 10000, kmax_bytes = 40000, pmax_q16 = 16384 }\n"
 SENDERS = """
 [agents.senders]
 interface = "flow_rate"
 baseline = "dcqcn"
 """
-IDLE = 'idle = ["queue_bytes", "kmin_bytes", 3]\n'
+IDLE = 'idle_rule = ["queue_bytes", "kmin_bytes", 3]\n'
 PUPIL = QUEUES + 'teacher = "queue-teacher"\n'
 
 
@@ -87,15 +87,15 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
         (SENDERS, True, "teacher and senders both decide at the agents of flow_rate"),
         (PUPIL, False, "nobody steers the flows"),
         (SENDERS, False, "a recipe has one teacher, and none is named"),
-        (QUEUES, True, "agents.queues: nobody decides here; give one of teacher, baseline and fixed"),
-        (PUPIL + KNOBS, False, "agents.queues: teacher and fixed decides here"),
+        (QUEUES, True, "agents.queues: nobody decides here; give one of teacher, baseline and fixed_knobs"),
+        (PUPIL + KNOBS, False, "agents.queues: teacher and fixed_knobs decides here"),
         (QUEUES + 'baseline = "dcqcn"\n', True, "agents.queues: a baseline steers flows"),
         (QUEUES.replace('period = "100 us"\n', "") + KNOBS, True, "agents.queues: agents of queue_marking are asked"),
         (QUEUES.replace("100 us", "1 ps") + KNOBS, True, "agents.queues: a period is 100 ns or more"),
         ('[agents.a]\ninterface = "flow_rate"\nteacher = "t"\nperiod = "1 us"\n', False, "leave period, level and"),
         ('[agents.a]\ninterface = "grid"\nteacher = "t"\n', False, "agents.a.interface: agents of 'grid' live in no"),
         (
-            QUEUES + "fixed = { kmin_bytes = 1 }\n",
+            QUEUES + "fixed_knobs = { kmin_bytes = 1 }\n",
             True,
             "queue_marking: the knobs are kmin_bytes, kmax_bytes, pmax_q16",
         ),
@@ -103,7 +103,7 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
         (
             QUEUES + KNOBS.replace("16384", "true"),
             True,
-            "agents.queues.fixed.pmax_q16: Input should be a valid integer",
+            "agents.queues.fixed_knobs.pmax_q16: Input should be a valid integer",
         ),
         (PUPIL + 'level = ["speed", 1]\n' + SENDERS, False, "level is ('speed', 1); give one of"),
         (PUPIL + IDLE.replace("queue_b", "qeue_b") + SENDERS, False, "idle is by qeue_bytes and kmin_bytes; give a"),

@@ -21,7 +21,7 @@ PAGES = ["run", "rollout", "distill", "evaluate", "gate", "doctor", "cycles"]
 def test_the_page_names_every_option_and_no_other(name: str) -> None:
     text = (DOCS / f"{name}.md").read_text()
     command = importlib.import_module(f"rlcc.commands.{name}").command
-    known = {option for p in command.params if isinstance(p, click.Option) for option in p.opts}
+    known = {option for p in command.params if isinstance(p, click.Option) and not p.hidden for option in p.opts}
     tabled = {
         option
         for row in re.findall(r"^\| (`--[^|]*) \|", text, re.MULTILINE)

@@ -41,7 +41,7 @@ DECISION = (
     *("argmax", "documents", "errors", "expression", "forest", "formats", "interpret", "manifest", "model", "network"),
     *("network_json", "tape", "weights", "actions/action", "actions/choice", "actions/level", "features/generic"),
 )
-DISTILL = ("anywhere", "dataset", "quantise")
+DISTILL = ("dataset", "quantise", "state_samples")
 GENERIC = sorted(
     path
     for path in [

@@ -99,7 +99,7 @@ duration = "4 ms"
 trees = 2
 depth = 2
 rounds = 1
-compare_window = ["1 ms", "4 ms"]
+comparison_window = ["1 ms", "4 ms"]
 [gate]
 budget = "0.9 us"
 scenarios = ["many-to-one:2"]

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from decision.artefact.manifest import opened
+from decision.artefact.renamed import from_record
 from decision.ir.forest import Forest
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
@@ -536,7 +537,7 @@ def test_an_interrupted_stage_leaves_the_older_artefact_whole(
 
 def test_the_recipe_of_the_run_is_in_the_student(pipeline: Any) -> None:
     options = load_student(pipeline.student / "student.json").report["options"]
-    assert DistillOptions.model_validate(options).trees == 3
+    assert DistillOptions.model_validate(from_record(DistillOptions, options)).trees == 3
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ trees = 2
 depth = 2
 rounds = 1
 rows = 2000
-compare_window = ["5 ms", "20 ms"]
+comparison_window = ["5 ms", "20 ms"]
 
 [emit]
 target = "bare"

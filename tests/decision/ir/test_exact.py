@@ -129,7 +129,7 @@ WAY = ("decision", "netsim", "distill", "codegen", "teachers/inference.py", "tea
 ALLOWED = {
     ("decision/ir/network.py", "@"): "integers whose sums are below 2^53: exact in any order",
     ("codegen/tuning.py", "**"): "shown to people",
-    ("distill/anywhere.py", "random.normal"): "rejection draws; the C library decides on a few in a hundred",
+    ("distill/state_samples.py", "random.normal"): "rejection draws; the C library decides on a few in a hundred",
     ("netsim/statistics.py", "scipy.special"): "Student's t, of reports",
     ("netsim/workloads.py", "**"): "a square root, which IEEE 754 rounds",
     ("codegen/frontends/grid.py", "**"): "fractions",

@@ -13,7 +13,7 @@ from rlcc.agents import AgentOptions
 
 HOST_SHARE = INTERFACES["host_share"]
 assert _core.sites() == ["flow", "host", "long_flow", "mlfq", "queue"]
-assert AgentOptions(interface="host_share", fixed={"share_q16": 9}, period="50 us").of is HOST_SHARE
+assert AgentOptions(interface="host_share", fixed_knobs={"share_q16": 9}, period="50 us").of is HOST_SHARE
 
 b = ProgramBuilder(Forest((), (), (0,), 0), HOST_SHARE)
 nothing_sent = b.add(Op.GT, (b.const(1), b.event("sent_packets")))

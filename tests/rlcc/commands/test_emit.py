@@ -39,7 +39,7 @@ print([m for m in ("torch", "catboost", "matplotlib") if m in sys.modules])
     ("arguments", "says"),
     [
         (["--form", "mlp-int8"], "calibrated on recorded decisions"),
-        (["--form", "mlp-int8", "--rollouts", ".", "--fix", "x"], "--fix is of trees"),
+        (["--form", "mlp-int8", "--rollouts", ".", "--constants", "x"], "--constants is of trees"),
         (["--form", "mlp-int8", "--rollouts", ".", "--grid", "x"], "--grid is of trees"),
         (["--context-bytes", "48"], "--context-bytes is of networks"),
     ],

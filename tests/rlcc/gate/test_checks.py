@@ -237,10 +237,10 @@ def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() 
     assert (just.passed, just.detail) == (True, "")
     assert just.value == "0.25000 at most, 0.24983 in one state"
     assert just.limit == "0.25 (±20% of a signal, ±0.02 of an action)"
-    more = checks.all_states(claim, Neighbourhood(limit=0.25, proved=0.249))
+    more = checks.all_states(claim, Neighbourhood(limit=0.25, proved_limit=0.249))
     assert (more.passed, more.limit) == (False, "0.249 (±20% of a signal, ±0.02 of an action)")
     assert more.detail == "student +0.2000, teacher -0.1600 to -0.1000 around action_1 = -7, congestion_q20 = 5"
-    assert checks.all_states(claim, Neighbourhood(limit=0.1, proved=0.25)).passed
+    assert checks.all_states(claim, Neighbourhood(limit=0.1, proved_limit=0.25)).passed
     refused = checks.all_states("it is an LSTM", AROUND)
     assert (refused.passed, refused.value, refused.detail) == (False, "not proved", "it is an LSTM")
 

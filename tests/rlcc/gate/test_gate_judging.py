@@ -420,8 +420,8 @@ def test_all_states_are_judged_by_the_limit_that_the_recipe_says(stage: Stage) -
     say("so many boxes")
     assert stage.said[-1] == "so many boxes"
     assert "actions in all states" in stage.said
-    assert stage.judge(neighbourhood={"limit": 0.3, "proved": 0.22}).passed
-    assert failed(stage.judge(neighbourhood={"limit": 0.3, "proved": 0.219})) == ["teacher"]
+    assert stage.judge(neighbourhood={"limit": 0.3, "proved_limit": 0.22}).passed
+    assert failed(stage.judge(neighbourhood={"limit": 0.3, "proved_limit": 0.219})) == ["teacher"]
 
 
 def certified_with(stage: Stage, **claims: Any) -> None:
@@ -436,8 +436,8 @@ def test_a_distance_that_the_certificate_holds_is_not_proved_anew(stage: Stage) 
     found = stage.judge()
     assert "distance" not in stage.asked
     assert found.measured["distance"]["bound"] == 0.249
-    assert stage.judge(neighbourhood={"proved": 0.249}).passed
-    assert failed(stage.judge(neighbourhood={"proved": 0.248})) == ["teacher"]
+    assert stage.judge(neighbourhood={"proved_limit": 0.249}).passed
+    assert failed(stage.judge(neighbourhood={"proved_limit": 0.248})) == ["teacher"]
     for another in ({"share": 0.1}, {"action": 0.01}):
         stage.asked.clear()
         assert stage.judge(neighbourhood=another).measured["distance"] == CLAIM.model_dump(mode="json")
@@ -469,7 +469,7 @@ def test_a_distance_that_is_not_proved_fails_where_the_recipe_does_not_say_other
         raise InputError("by-hand is an LSTM")
 
     stage.claimed = refused
-    for demanded in ({}, {"proved": 4.0}):
+    for demanded in ({}, {"proved_limit": 4.0}):
         found = stage.judge(neighbourhood=demanded)
         (check,) = [check for check in found.checks if not check.passed]
         assert (check.name, check.value, check.detail) == (IN_ALL_STATES, "not proved", "by-hand is an LSTM")

@@ -66,7 +66,7 @@ def test_the_row_of_all_states_is_always_there(architecture: str, proof: bool) -
 
 def test_one_key_does_not_take_back_what_the_other_demands() -> None:
     with pytest.raises(ValueError, match="proved"):
-        Neighbourhood(proved=0.2, proof=False)
+        Neighbourhood(proved_limit=0.2, proof=False)
 
 
 RECIPES = sorted(

@@ -28,9 +28,9 @@ def test_both_kinds_and_their_mean_are_held_to_the_budget() -> None:
     quarter = Shares(0.25, 0.25)
     assert judged(TOLD, quarter) == [True, True, True, True]
     assert judged(TOLD, quarter, budget="1.6 us") == [True, False, True, True]  # 550 cycles are 1.67 us
-    assert judged(TOLD, quarter, mean="0.54 us") == [True, True, True, True]  # 175 cycles are 0.53 us
-    assert judged(TOLD, quarter, mean="0.52 us") == [True, True, False, True]
-    assert judged(TOLD, Shares(0.5, 0.5), mean="0.54 us") == [True, True, False, True]
+    assert judged(TOLD, quarter, mean_budget="0.54 us") == [True, True, True, True]  # 175 cycles are 0.53 us
+    assert judged(TOLD, quarter, mean_budget="0.52 us") == [True, True, False, True]
+    assert judged(TOLD, Shares(0.5, 0.5), mean_budget="0.54 us") == [True, True, False, True]
 
 
 def test_a_kind_that_no_vector_shows_fails() -> None:

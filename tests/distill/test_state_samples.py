@@ -1,4 +1,4 @@
-"""States from anywhere: the student's own past, the teacher's labels, a small weight."""
+"""Uniform-state and frozen-signal samples: the student's own past, the teacher's labels, a small weight."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from decision.ir.forest import Forest, oblivious
 from decision.policy.cells import act
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from distill.anywhere import anywhere
+from distill.state_samples import state_samples
 from teachers.inference import decide_states
 from teachers.load import load
 
@@ -23,7 +23,7 @@ def test_past_actions_are_the_students_and_labels_the_teachers(name: str, window
     observation = policy.observation.with_window(window)
     ensemble = Forest(feature_names(observation), (oblivious(((1, 40_000),), (900, -1200)),), (100,), 16)
     student = Student("s", observation, policy.action, policy.limits, ensemble, teacher.hash)
-    data = anywhere(student, teacher, 0.3, 5)
+    data = state_samples(student, teacher, 0.3, 5)
     assert data.weight.sum() == pytest.approx(0.3)
     flows = 1000
     first, second = data.x[:flows], data.x[flows : 2 * flows]
@@ -38,16 +38,16 @@ def test_past_actions_are_the_students_and_labels_the_teachers(name: str, window
     ]
     states = np.stack(rows, axis=1)
     assert data.y[flows : 2 * flows, 0] == pytest.approx(decide_states(teacher, states, 0)[:, 0] - 1.0)
-    assert np.array_equal(data.x, anywhere(student, teacher, 0.3, 5).x)
-    assert not np.array_equal(data.x, anywhere(student, teacher, 0.3, 6).x)
+    assert np.array_equal(data.x, state_samples(student, teacher, 0.3, 5).x)
+    assert not np.array_equal(data.x, state_samples(student, teacher, 0.3, 6).x)
 
 
-def test_held_signals_are_those_of_a_flow_that_sees_the_same_again_and_again() -> None:
+def test_frozen_signals_are_those_of_a_flow_that_sees_the_same_again_and_again() -> None:
     teacher = load(TEACHERS / "rl-cc-mlp")
     policy, observation = teacher.policy, teacher.policy.observation
     ensemble = Forest(feature_names(observation), (oblivious(((1, 40_000),), (900, -1200)),), (100,), 16)
     student = Student("s", observation, policy.action, policy.limits, ensemble, teacher.hash)
-    data = anywhere(student, teacher, 0.3, 5, held=True)
+    data = state_samples(student, teacher, 0.3, 5, frozen=True)
     flows = 1000
     first, later = data.x[:flows], data.x[flows:].reshape(-1, flows, 4)
     assert not first[:, [0, 2, 3]].any()  # a new flow has no past

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from distill import distil
-from distill.cover import ROUNDS, WEIGHT, Far, covered
+from distill.coverage_rows import ROUNDS, WEIGHT, Far, covered
 from distill.dataset import Dataset
 from distill.options import DistillOptions
 from rlcc.gate.neighbourhood import furthest
@@ -67,7 +67,7 @@ def test_a_student_that_is_to_stay_within_a_limit_does(
 ) -> None:
     """The first round's fit, rows added until it holds; without the option it is further outside."""
     limit = 0.8 * furthest(fitted.student, teacher, AROUND).distance
-    asked = small.model_copy(update={"rounds": 0, "within": limit, "anywhere": 0.1})
+    asked = small.model_copy(update={"rounds": 0, "max_deviation": limit, "uniform_state_samples": 0.1})
     made = distil.distil(
         teacher, runs, asked, network, seed=1, outside=lambda student: outside(student, teacher, AROUND, limit)
     )

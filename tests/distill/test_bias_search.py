@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill import distil, rollout, trim
+from distill import bias_search, distil, rollout
 from distill.closeness import Distance
 from distill.driving import Networks
 from distill.options import DistillOptions, RolloutOptions
@@ -20,12 +20,12 @@ NETWORKS = Networks([], 0, ["many-to-one:8"], (2 * MS, 4 * MS), 900_000)
 def test_a_moved_student_and_its_moved_model_are_each_others(fitted: Any, runs: Any, teacher: Any) -> None:
     student, model = fitted.student, fitted.model
     (before,) = student.forest.bias
-    higher = trim.moved(student, 37)
+    higher = bias_search.shifted(student, 37)
     assert higher.forest.bias == (before + 37,)
     assert (higher.forest.trees, higher.forest.features) == (student.forest.trees, student.forest.features)
     rows = np.zeros((5, len(student.forest.features)), dtype=np.int64)
     copy = distil.boost.read_back(model)
-    theirs = distil.boost.sums(trim.moved_model(copy, 37, student.forest.leaf_bits), rows)
+    theirs = distil.boost.sums(bias_search.shifted_model(copy, 37, student.forest.leaf_bits), rows)
     assert theirs - distil.boost.sums(model, rows) == pytest.approx(37 / 2**student.forest.leaf_bits, abs=1e-9)
     again = distil.quantise.quantise(copy, student.forest.features, student.forest.leaf_bits)
     assert again == higher.forest
@@ -50,17 +50,17 @@ class Runs:
         def distances(metrics: Any, reference: Any, allowed: Any) -> list[Distance]:
             return [Distance(place[0], "off", 0.0, metrics[place]["off"]) for place in reference]
 
-        monkeypatch.setattr(trim, "compared", compared)
-        monkeypatch.setattr(trim, "distances", distances)
-        monkeypatch.setattr(trim, "moved", lambda student, units: units)
-        monkeypatch.setattr(trim, "interpreted", lambda units: units)
-        monkeypatch.setattr(trim, "usable_cores", lambda: cores)
+        monkeypatch.setattr(bias_search, "compared", compared)
+        monkeypatch.setattr(bias_search, "distances", distances)
+        monkeypatch.setattr(bias_search, "shifted", lambda student, units: units)
+        monkeypatch.setattr(bias_search, "interpreted", lambda units: units)
+        monkeypatch.setattr(bias_search, "usable_cores", lambda: cores)
 
 
 def best_move(**known: Any) -> int:
     student: Any = None
     original: Any = "teacher"
-    return trim.best_move(student, MOVES, original, NETWORKS, PLACES, DEFAULT, **known)
+    return bias_search.best_offset(student, MOVES, original, NETWORKS, PLACES, DEFAULT, **known)
 
 
 numbers = st.sampled_from([0.0, 0.5, 1.0, 2.0, float("inf")])
@@ -96,18 +96,18 @@ def test_what_was_measured_before_is_not_run_again(monkeypatch: pytest.MonkeyPat
 def test_a_student_that_was_moved_away_is_moved_back(fitted: Any, teacher: Any) -> None:
     """A hundredth of the rate a decision too much, which no flow settles with."""
     original = rollout.teacher_policy(teacher)
-    away = trim.moved(fitted.student, 650)
-    assert trim.best_move(away, [-650, 650], original, NETWORKS, NETWORKS.places([3]), DEFAULT) == -650
+    away = bias_search.shifted(fitted.student, 650)
+    assert bias_search.best_offset(away, [-650, 650], original, NETWORKS, NETWORKS.places([3]), DEFAULT) == -650
 
 
 def test_the_report_says_how_far_the_chosen_student_was_moved(
     teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = small.model_copy(update={"rounds": 0, "trim": [-5, 5]})
-    monkeypatch.setattr(distil, "best_move", lambda *_, **__: 5)
+    options = small.model_copy(update={"rounds": 0, "bias_search": [-5, 5]})
+    monkeypatch.setattr(distil, "best_offset", lambda *_, **__: 5)
     kept = distil.distil(teacher, runs, options, network, seed=1)
     plain = distil.distil(teacher, runs, small.model_copy(update={"rounds": 0}), network, seed=1)
     assert kept.student.report["moved"] == 5
     assert "moved" not in plain.student.report
-    assert kept.student.forest == trim.moved(plain.student, 5).forest
+    assert kept.student.forest == bias_search.shifted(plain.student, 5).forest
     assert kept.points > 0

@@ -1,7 +1,7 @@
-"""Leaves that fall: the least-squares leaves of which more of a feature never raises a tree.
+"""Monotone leaves: the least-squares leaves with which every tree is monotone decreasing in some features.
 
-Each tree then falls in it, and so does their sum. That asks for more than is needed (trees could make up for each
-other), and makes it a convex problem of as many inequalities as leaves beside a question for the feature:
+The sum of the trees is then monotone decreasing too. The constraint is stronger than needed (trees could make up for
+each other), and makes it a convex problem of as many inequalities as leaves next to a question for the feature:
 
     min 1/2 x'Gx - r'x   with  x[above] <= x[below]  for each pair
 
@@ -40,7 +40,7 @@ def pairs_of(model: CatBoostRegressor, columns: Sequence[int]) -> Pairs:
     return pairs
 
 
-def solved(gram: Floats, right: Floats, pairs: Pairs) -> Floats:
+def monotone_leaves(gram: Floats, right: Floats, pairs: Pairs) -> Floats:
     """The leaves [leaves] for a positive definite ``gram`` [leaves, leaves] and ``right`` [leaves]."""
     free = exact.solve(gram, right)
     if not pairs:

@@ -1,9 +1,8 @@
-"""States in which a student is too far from its teacher become rows, until there are none or it gains no more.
+"""Coverage rows: states in which a student deviates too far from its teacher, added until none is left.
 
-Rollouts hold the states of some networks; what trees do elsewhere nobody has told them. Whoever calls knows how to find
-the states of a student that are furthest outside its teacher's actions (rlcc.outside); they are labelled by the
-teacher, weigh little, and the trees are fitted anew. A fit that mends one state may spoil another: rows are kept, so
-that rounds come to an end.
+Trees are unconstrained where no rollout went. The caller finds the states with the worst deviation (rlcc.outside). The
+teacher labels them, they get a small weight, and the trees are fitted again. A fit that mends one state may spoil
+another: rows accumulate, so that the rounds end.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +17,7 @@ from distill.dataset import Dataset
 
 ROUNDS = 8
 WEIGHT = 0.02
-"""Of the states of one round together, in runs."""
+"""Total weight of the rows of one round, in runs."""
 Far = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 """States [N, features] of integers, the teacher's labels [N, sums], how far outside the student's action is [N]."""
 Outside = Callable[[Student], Far]

@@ -1,12 +1,12 @@
-"""Decisions in states that no network of the rollouts leads to.
+"""Decisions in states that no network of the rollouts visits.
 
-Signals are drawn anywhere in their range, on a logarithmic scale, each decision anew; the past actions are the
-student's own (decision.policy.cells.act), and an LSTM teacher's memory is that of the flow's whole past. What comes of
-it is no network, but any network could send a part of it; with a small weight it keeps a student near its teacher where
-the rollouts say nothing.
+Uniform-state samples draw each signal anew at each decision, from its whole range, on a logarithmic scale. Past actions
+are the student's own (decision.policy.cells.act), and an LSTM teacher's memory is that of the flow's whole past. No
+network produces these sequences, but any network could produce a part of them. With a small weight they keep a student
+close to its teacher where the rollouts have no row.
 
-Where signals are held, a flow sees the same from decision to decision, as in a flood that fills the buffer, or where
-flows settle: a student whose action there has another sign than its teacher's stays in the flood.
+Frozen-signal samples repeat a flow's first signals at every decision, as in a flood that fills the buffer, or where
+flows settle. A student whose action there has another sign than its teacher's stays in the flood.
 """
 
 import numpy as np
@@ -22,13 +22,13 @@ from teachers.inference import decide_states
 from teachers.teacher import Teacher
 
 FLOWS, STEPS = 1000, 12
-KEEPS = 0.5
-"""How often a signal stays about as it was, rather than being drawn anew."""
+STAY_PROBABILITY = 0.5
+"""Of a signal to stay about as it was, rather than being drawn anew."""
 
 
-def anywhere(student: Student, teacher: Teacher, weight: float, seed: int, *, held: bool = False) -> Dataset:
-    """``FLOWS`` flows over ``STEPS`` decisions, labelled by the teacher; the sum of all weights is ``weight``.
-    ``held``: a flow's first signals are its signals at every decision."""
+def state_samples(student: Student, teacher: Teacher, weight: float, seed: int, *, frozen: bool = False) -> Dataset:
+    """Returns ``FLOWS`` flows over ``STEPS`` decisions, labelled by the teacher; the sum of all weights is ``weight``.
+    ``frozen``: frozen-signal samples, else uniform-state samples."""
     random = np.random.default_rng(seed)
     observation = student.observation
     width, columns = len(observation.features), observation.size
@@ -42,8 +42,8 @@ def anywhere(student: Student, teacher: Teacher, weight: float, seed: int, *, he
             low, high = observer.nodes[nodes[f]].low, min(observer.nodes[nodes[f]].high, FEATURE_LIMIT - 1)
             drawn = low + exact.exp(random.uniform(0.0, float(exact.log(high - low + 1.0)), FLOWS)) - 1.0
             near = (row[:, f + width] if columns > width else drawn) * exact.exp(random.normal(0.0, 0.5, FLOWS))
-            value = drawn if held else np.where(random.random(FLOWS) < KEEPS, near, drawn)
-            row[:, f] = rows[0][:, f] if held and rows else np.clip(np.rint(value), low, high).astype(np.int64)
+            value = drawn if frozen else np.where(random.random(FLOWS) < STAY_PROBABILITY, near, drawn)
+            row[:, f] = rows[0][:, f] if frozen and rows else np.clip(np.rint(value), low, high).astype(np.int64)
         rows.append(row.copy())
         seen.append(
             np.stack([feature.float_of(row[:, f].astype(float)) for f, feature in enumerate(observation.features)], 1)

@@ -1,8 +1,7 @@
-"""One integer of a student, moved until its network is closest to its teacher's: the bias.
+"""Bias search: the offset of a student's bias with which its network is closest to its teacher's.
 
-Flows settle where the mean action is nothing. A student whose action there is a hair above its teacher's, everywhere,
-settles at another latency in every network: 15 units of 2^-16 are a per cent of PCC-RL's. No fit of actions sees
-that; the network does. The move costs no cycle.
+Flows settle where the mean action is 0. A small bias in every action shifts the equilibrium latency: 15 units of 2^-16
+are a per cent of PCC-RL's. A loss on actions does not detect it; the network does. The offset costs no cycle.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,22 +19,22 @@ from netsim.policies import PolicySpec, interpreted
 from netsim.tolerance import Tolerance
 
 
-def moved(student: Student, units: int) -> Student:
+def shifted(student: Student, units: int) -> Student:
     """The student with its bias (of a single sum) so many units of its leaves higher."""
     (bias,) = student.forest.bias
     return replace(student, forest=replace(student.forest, bias=(bias + units,)))
 
 
-def moved_model(model: CatBoostRegressor, units: int, leaf_bits: int) -> CatBoostRegressor:
+def shifted_model(model: CatBoostRegressor, units: int, leaf_bits: int) -> CatBoostRegressor:
     """The same of the CatBoost model that it came from."""
     scale, bias = model.get_scale_and_bias()
     model.set_scale_and_bias(scale, bias + units / 2**leaf_bits)
     return read_back(model)
 
 
-def best_move(
+def best_offset(
     student: Student,
-    moves: Sequence[int],
+    offsets: Sequence[int],
     original: PolicySpec,
     networks: Networks,
     places: Sequence[Place],
@@ -44,16 +43,16 @@ def best_move(
     measured: Mapping[Place, Metrics] | None = None,
     reference: Mapping[Place, Metrics] | None = None,
 ) -> int:
-    """Returns the move, or 0, that brings the network closest to the teacher's; the earliest of equals.
+    """Returns the offset, or 0, that brings the network closest to the teacher's; the earliest of equals.
 
-    A move is given up at the first network in which it is as far off as the best move's worst. The next move begins
+    An offset is given up at the first network in which it is as far off as the best one's worst. The next one begins
     with that network. ``measured`` and ``reference``: metrics of the student and its teacher that are there already.
     """
     known = dict(reference or {})
     known |= compared(original, networks, [place for place in places if place not in known])
     best, closest, order, width = 0, inf, list(places), usable_cores()
-    for units in (0, *moves):
-        policy = interpreted(moved(student, units))
+    for units in (0, *offsets):
+        policy = interpreted(shifted(student, units))
         there = dict(measured or {}) if units == 0 else {}
         worst = 0.0
         for first in range(0, len(order), width):

@@ -1,4 +1,4 @@
-"""Leaves that fall: the constrained least squares against conditions that only its solution meets, and trees of it."""
+"""Monotone leaves: the constrained least squares against conditions that only its solution meets, and trees of it."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from decision.policy.rate import multiplied
 from decision.policy.student import Student
 from distill import boost
 from distill.distil import distil
-from distill.falling import Pairs, ordered, pairs_of, solved
+from distill.monotone import Pairs, monotone_leaves, ordered, pairs_of
 from distill.options import DistillOptions
 from distill.quantise import quantise
 from verify.behaviour.decided import decided
@@ -25,7 +25,7 @@ from verify.trusted.properties import Monotone
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3))
 @settings(deadline=None, max_examples=40)
-def test_nothing_that_falls_is_better(seed: int, depth: int, trees: int) -> None:
+def test_no_monotone_leaves_are_better(seed: int, depth: int, trees: int) -> None:
     """The conditions of Karush, Kuhn and Tucker: the gradient is a sum of the inequalities that bind, each pushing."""
     rng = np.random.default_rng(seed)
     size = trees << depth
@@ -38,7 +38,7 @@ def test_nothing_that_falls_is_better(seed: int, depth: int, trees: int) -> None
         for leaf in range(1 << depth)
         if not leaf >> bit & 1
     ]
-    x = solved(gram, right, pairs)
+    x = monotone_leaves(gram, right, pairs)
     gaps = np.asarray([x[below] - x[above] for below, above in pairs])
     assert (gaps >= 0).all()
     value = objective(gram, right, x)
@@ -53,22 +53,22 @@ def objective(gram: Floats, right: Floats, x: Floats) -> float:
 
 def test_without_a_binding_inequality_it_is_the_least_squares_solution() -> None:
     gram, right = np.asarray([[2.0, 0.5], [0.5, 1.0]]), np.asarray([3.0, 0.1])
-    np.testing.assert_allclose(solved(gram, right, [(0, 1)]), np.linalg.solve(gram, right), rtol=1e-12)
+    np.testing.assert_allclose(monotone_leaves(gram, right, [(0, 1)]), np.linalg.solve(gram, right), rtol=1e-12)
     # The other way round it binds, and both are one number.
-    both = solved(gram, right, [(1, 0)])
+    both = monotone_leaves(gram, right, [(1, 0)])
     assert both[0] == pytest.approx(both[1])
 
 
 @pytest.mark.parametrize("columns", [[0], [0, 1]])
-def test_a_fit_falls_in_the_features_that_it_is_to_fall_in(columns: list[int]) -> None:
-    """The teacher rises in both: what falls in them can only be flat there, and still tells the third apart."""
+def test_a_fit_is_monotone_decreasing_in_the_features_that_it_is_given(columns: list[int]) -> None:
+    """The teacher rises in both: what decreases in them can only be flat there, and still tells the third apart."""
     data = noisy(9, rows=2000)
     data.y[:, 0] += 0.1 * np.tanh(data.x[:, 2] / 2000)
     options = DistillOptions(trees=5, depth=3, learning_rate=[0.5])
     free = boost.fit(data, options, LOSS, seed=1)
-    falling = boost.fit(data, options, LOSS, seed=1, falling=columns)
+    decreasing = boost.fit(data, options, LOSS, seed=1, decreasing=columns)
     assert rises(quantise(free, ("a", "b", "c"), 16), columns) > 0
-    forest = quantise(falling, ("a", "b", "c"), 16)
+    forest = quantise(decreasing, ("a", "b", "c"), 16)
     assert rises(forest, columns) == 0
     assert len(set(forest.evaluate(data.x)[:, 0].tolist())) > 3
 
@@ -126,7 +126,7 @@ def test_a_student_that_is_not_monotone_is_repaired_proved_and_the_cost_is_told(
     free = distil(teacher, runs, once, network, seed=1)
     wrong = [name for name, verdict in verdicts(free.student).items() if verdict == "fails"]
     assert wrong
-    repaired = distil(teacher, runs, once.model_copy(update={"falling": wrong}), network, seed=1)
+    repaired = distil(teacher, runs, once.model_copy(update={"monotone_decreasing": wrong}), network, seed=1)
     assert set(verdicts(repaired.student).values()) == {"holds"}
     (chosen,) = repaired.student.report["rounds"]
     without = repaired.student.report["free"]
