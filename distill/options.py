@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from decision.artefact.quantity import DurationPs, parse_duration_ps
 from decision.artefact.renamed import RenamedFrom
+from decision.artefact.shown import Shown
 from netsim import scenarios
 from netsim.simulation import WINDOW_PS
 
@@ -45,59 +46,79 @@ class RolloutOptions(_Strict):
 class TriggerTrees(_Strict):
     """Limits of a trigger's own trees, beside those of the choice."""
 
-    trees: int = Field(default=4, ge=1, le=200)
-    depth: int = Field(default=3, ge=1, le=8)
+    trees: int = Field(default=4, ge=1, le=200, description="Maximum number of the trigger's own trees.")
+    depth: int = Field(default=3, ge=1, le=8, description="Maximum depth of the trigger's own trees.")
 
 
 class DistillOptions(_Strict):
     """Limits of the student ([RLCC] section 6.1: up to 10 trees of depth 4) and how it is found."""
 
-    trees: int = Field(default=10, ge=1, le=200)
-    depth: int = Field(default=4, ge=1, le=8)
-    borders: int = Field(default=1024, ge=1, le=65535)
-    """How many candidate thresholds a feature has."""
-    window: int | None = Field(default=None, ge=1, le=16)
-    """Decisions the student looks at; the teacher's window where it is left out (an LSTM needs more than its 1)."""
-    exclude_features: Annotated[list[str], RenamedFrom("without")] = []
-    """Features, by their names in student.json, that no tree may use: one less to remember or to compute."""
-    labels: Literal["decisions", "values"] = Field(default="decisions", exclude_if=lambda labels: labels == "decisions")
-    """What the sums of a choice regress: 1 for the row that the teacher chose and 0 for the others; or what each row is
-    worth to it (the Q-values of a DQN)."""
-    trigger: TriggerTrees = Field(default=TriggerTrees(), exclude_if=lambda trees: trees == TriggerTrees())
-    """Of a teacher with a trigger."""
+    trees: int = Field(default=10, ge=1, le=200, description="Maximum number of trees.")
+    depth: int = Field(default=4, ge=1, le=8, description="Maximum tree depth.")
+    borders: int = Field(default=1024, ge=1, le=65535, description="Candidate thresholds per feature.")
+    window: Annotated[int | None, Shown(default="the teacher's window")] = Field(
+        default=None, ge=1, le=16, description="History length, decisions."
+    )
+    """An LSTM needs more than its teacher's window of 1."""
+    exclude_features: Annotated[list[str], RenamedFrom("without")] = Field(
+        default=[], description="Feature that no tree may use, by its name in student.json."
+    )
+    labels: Literal["decisions", "values"] = Field(
+        default="decisions",
+        exclude_if=lambda labels: labels == "decisions",
+        description="Regression target for a choice: the teacher's decisions (1 or 0 per row), or its Q-values.",
+    )
+    trigger: TriggerTrees = Field(
+        default=TriggerTrees(),
+        exclude_if=lambda trees: trees == TriggerTrees(),
+    )
     monotone_decreasing: Annotated[list[str], RenamedFrom("falling")] = Field(
-        default=[], exclude_if=lambda names: not names
+        default=[],
+        exclude_if=lambda names: not names,
+        description="Feature with a monotone decreasing effect on the rate, by its name in student.json.",
     )
-    """Features, by their names in student.json, in which every tree, and so the multiplier, is monotone decreasing."""
-    rounds: int = Field(default=6, ge=0, le=50)
-    """DAgger rounds after the first fit, at most: the student drives, the teacher labels."""
-    patience: int = Field(default=3, ge=1, le=50)
-    """Rounds that may go by without a student closer to its teacher, beyond the noise; then there are no more."""
-    comparison_scenarios: Annotated[Scenarios | None, RenamedFrom("compare_in")] = None
-    """Scenarios in which each round's student is compared with its teacher; None: those of the rollouts."""
-    comparison_window: Annotated[tuple[DurationPs, DurationPs], RenamedFrom("compare_window")] = WINDOW_PS
-    """Measured part of each comparison, from the start of a run; by default what the gate measures."""
-    rows: int = Field(default=20_000, ge=100, le=10_000_000)
-    """Decisions sampled of each run."""
-    learning_rate: list[Step] = Field(default=[0.2, 0.4, 0.7], min_length=1, max_length=16)
-    """Boosting step sizes tried; the best on held-out decisions is kept."""
-    uniform_state_samples: Annotated[float, RenamedFrom("anywhere")] = Field(default=0.0, ge=0, le=100)
-    """Weight of uniform-state samples, in runs, which each round adds (distill.state_samples)."""
+    rounds: int = Field(default=6, ge=0, le=50, description="Maximum number of DAgger rounds.")
+    patience: int = Field(default=3, ge=1, le=50, description="Stop after this many rounds without improvement.")
+    comparison_scenarios: Annotated[
+        Scenarios | None, RenamedFrom("compare_in"), Shown(default="those of the rollouts")
+    ] = Field(default=None, description="Scenarios in which each round's student is compared with its teacher.")
+    comparison_window: Annotated[
+        tuple[DurationPs, DurationPs], RenamedFrom("compare_window"), Shown(default='["50 ms", "170 ms"]')
+    ] = Field(default=WINDOW_PS, description="Measured part of each comparison, from the start of a run.")
+    rows: int = Field(default=20_000, ge=100, le=10_000_000, description="Decisions sampled per run.")
+    learning_rate: list[Step] = Field(
+        default=[0.2, 0.4, 0.7],
+        min_length=1,
+        max_length=16,
+        description="Boosting step sizes to try; the best one on held-out decisions is retained.",
+    )
+    uniform_state_samples: Annotated[float, RenamedFrom("anywhere")] = Field(
+        default=0.0, ge=0, le=100, description="Weight of uniform-state samples, in runs."
+    )
+    """Each round adds them (distill.state_samples)."""
     frozen_signal_samples: Annotated[float, RenamedFrom("held")] = Field(
-        default=0.0, ge=0, le=100, exclude_if=lambda weight: weight == 0
+        default=0.0,
+        ge=0,
+        le=100,
+        exclude_if=lambda weight: weight == 0,
+        description="Weight of frozen-signal samples, in runs: no signal changes from decision to decision.",
     )
-    """Weight of frozen-signal samples, in runs: states in which no signal changes from decision to decision."""
     max_deviation: Annotated[float | None, RenamedFrom("within")] = Field(
-        default=None, gt=0, le=4, exclude_if=lambda limit: limit is None
+        default=None,
+        gt=0,
+        le=4,
+        exclude_if=lambda limit: limit is None,
+        description="Maximum deviation from the teacher's action range; states beyond it become rows.",
     )
-    """Maximum deviation of a round's student from its teacher's action range around a state, of the rate. States beyond
-    it become coverage rows (distill.coverage_rows)."""
+    """Around a state, as a multiplier of the rate; the rows are those of distill.coverage_rows."""
     bias_search: Annotated[list[Annotated[int, Field(ge=-10_000, le=10_000)]], RenamedFrom("trim")] = Field(
-        default=[], max_length=16
+        default=[],
+        max_length=16,
+        description="Offsets of the chosen student's bias to try in the network, units of 2^-16 of the rate.",
     )
-    """Offsets of the chosen student's bias to try in the network (distill.bias_search), in units of its leaves."""
-    ridge: float = Field(default=1e-4, ge=0)
-    """Regularisation of the joint refit of all leaves, relative to the mean leaf weight."""
+    ridge: float = Field(
+        default=1e-4, ge=0, description="Regularisation of the joint refit of all leaves, relative to the mean weight."
+    )
 
     @model_validator(mode="after")
     def _measurable(self) -> "DistillOptions":

@@ -6,11 +6,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator, model_validator
 
 from codegen.choose import Limits
-from codegen.lower import Options, check
+from codegen.engines import ENGINES
+from codegen.lower import PASSES, Options, check
+from codegen.targets import TARGETS
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
 from decision.artefact.quantity import DurationPs, parse_duration_ps
 from decision.artefact.renamed import RenamedFrom
+from decision.artefact.shown import Shown
 from decision.ir.interfaces import FLOW_RATE
 from decision.policy.neighbourhood import Around
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
@@ -38,26 +41,28 @@ Positive = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class EmitOptions(_Strict):
-    """The target interface of the firmware folder (codegen.targets), and how the decision is compiled
-    (codegen.lower)."""
+    """`[emit]` of a recipe and the options of `rlcc emit`: the target, and how the decision is compiled."""
 
-    target: str = "connectx6dx"
-    engine: str = "ibex-small"
-    """Whose cost model chooses the form of the trees."""
-    optimise: Literal["worst", "mean", "size"] = "worst"
-    form: Literal["auto", "branches", "index", "joint"] = "auto"
-    max_code: Positive | None = None
-    """Bytes, predicted."""
-    max_table: Positive | None = 2048
-    """Bytes of constant tables."""
-    max_cycles: Positive | None = None
-    """Of the trees, predicted; the smallest form that keeps it is taken."""
-    exclude_passes: Annotated[list[str], RenamedFrom("without")] = []
-    """Compiler passes to skip."""
-    one_function: bool = False
-    """Trees in branches stand in the decision itself, not in a function each."""
-    constants: Annotated[list[str], RenamedFrom("fix")] = []
-    """Parameters to emit as constants, at the values the student was distilled for."""
+    target: str = Field(default="connectx6dx", description=f"Target device: {', '.join(TARGETS)}, or all.")
+    engine: Annotated[str, Shown(choices=tuple(ENGINES))] = Field(
+        default="ibex-small", description="Cost model for choosing the form."
+    )
+    optimise: Literal["worst", "mean", "size"] = Field(default="worst", description="Optimisation goal.")
+    form: Literal["auto", "branches", "index", "joint"] = Field(
+        default="auto", description="Form of the trees or network."
+    )
+    max_code: Positive | None = Field(default=None, description="Maximum predicted code size, bytes.")
+    max_table: Positive | None = Field(default=2048, description="Maximum size of constant tables, bytes.")
+    max_cycles: Positive | None = Field(
+        default=None, description="Maximum predicted cycles of the trees: take the smallest form within it."
+    )
+    exclude_passes: Annotated[list[str], RenamedFrom("without")] = Field(
+        default=[], description=f"Pass to skip: {', '.join(PASSES)}."
+    )
+    one_function: bool = Field(default=False, description="Inline trees that are emitted as branches.")
+    constants: Annotated[list[str], RenamedFrom("fix")] = Field(
+        default=[], description="Parameter to emit as a constant, at the value the student was distilled for."
+    )
 
     def compiler(self) -> Options:
         """The same as the compiler takes it; InputError for a pass or an engine that there is not."""

@@ -6,16 +6,14 @@ from typing import Any
 
 import click
 
-from codegen.choose import FORMS, OBJECTIVES
-from codegen.engines import ENGINES
-from codegen.lower import PASSES
+from codegen.choose import FORMS
 from codegen.networks.quantised import FORMS as NETWORK_FORMS
-from codegen.targets import TARGETS
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from rlcc import stages
 from rlcc.commands.console import Figures, Progress, repeated, stage
-from rlcc.commands.options import FOLDER, out_option, renamed_option
+from rlcc.commands.model_options import flag, given, model_options
+from rlcc.commands.options import FOLDER, out_option
 from rlcc.recipe import EmitOptions, deployment_of, load_recipe
 
 OF_NETWORKS = ("rollouts", "recipe", "activation_bits", "hidden_bits", "context_bytes")
@@ -26,15 +24,9 @@ BITS = click.Choice(["8", "16"])
 @click.command()
 @click.argument("source", type=FOLDER)
 @click.option("--grid", type=FOLDER, help="Feature ranges of a model file, TOML.")
-@click.option("--target", help=f"Target device: {', '.join(TARGETS)}, or all.  [default: connectx6dx]")
+@model_options(EmitOptions, "target")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random test vectors.")
-@click.option(
-    "--engine", type=click.Choice(list(ENGINES)), help="Cost model for choosing the form.  [default: ibex-small]"
-)
-@click.option("--optimise", type=click.Choice(OBJECTIVES), help="Optimisation goal.  [default: worst]")
-@click.option(
-    "--form", type=click.Choice([*FORMS, *NETWORK_FORMS]), help="Form of the trees or network.  [default: auto]"
-)
+@model_options(EmitOptions, "engine", "optimise", "form", choices={"form": (*FORMS, *NETWORK_FORMS)})
 @click.option("--rollouts", type=FOLDER, help="Rollouts to calibrate a quantised network on.")
 @click.option("--recipe", type=FOLDER, help="Recipe of the rollouts, for networks whose agents are not flows.")
 @click.option("--activation-bits", type=BITS, help="Bits of activations (networks).  [default: 16]")
@@ -44,18 +36,7 @@ BITS = click.Choice(["8", "16"])
     type=click.IntRange(4),
     help="Context bytes per flow for a quantised network, if less than the target's.",
 )
-@click.option("--max-code", type=click.IntRange(0), help="Maximum predicted code size, bytes.")
-@click.option("--max-table", type=click.IntRange(0), help="Maximum size of constant tables, bytes.  [default: 2048]")
-@click.option(
-    "--max-cycles",
-    type=click.IntRange(0),
-    help="Maximum predicted cycles of the trees: take the smallest form within it.",
-)
-@click.option("--exclude-passes", multiple=True, help=f"Pass to skip: {', '.join(PASSES)}. Repeatable.")
-@click.option("--one-function", is_flag=True, default=None, help="Inline trees that are emitted as branches.")
-@click.option("--constants", multiple=True, help="Parameter to emit as a constant. Repeatable.")
-@renamed_option("--without", "--exclude-passes")
-@renamed_option("--fix", "--constants")
+@model_options(EmitOptions, "max_code", "max_table", "max_cycles", "exclude_passes", "one_function", "constants")
 @click.option("--dump-passes", "dumps", type=FOLDER, help="Output folder: the program as text after each pass.")
 @out_option
 def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **asked: Any) -> None:
@@ -65,7 +46,7 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
     A model file is compared with its library if that is installed: OUT.compared.json. With --form mlp-int8 or
     lstm-int8, SOURCE is a teacher whose network is quantised.
     """
-    chosen = {name: list(v) if isinstance(v, tuple) else v for name, v in asked.items() if v not in (None, ())}
+    chosen = given(asked)
     with stage("emit") as (figures, progress), repeated(progress) as say:
         if not source.exists():
             raise InputError(f"there is no {source}; give the folder of a student or a teacher, or a model file")
@@ -74,14 +55,14 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
             refused = [name for name in chosen if name not in ("form", "target", *OF_NETWORKS)]
             refused += [name for name, value in others.items() if value is not None]
             if refused:
-                raise InputError(f"{_option(refused[0])} is of trees; leave it out with --form {chosen['form']}")
+                raise InputError(f"{flag(refused[0])} is of trees; leave it out with --form {chosen['form']}")
             if chosen["form"] == "mlp-int8" and "hidden_bits" in chosen:
                 raise InputError("--hidden-bits is of an LSTM, which mlp-int8 is not; leave it out")
             _emit_network(source, chosen, seed, out, figures)
             return
         refused = [name for name in OF_NETWORKS if name in chosen]
         if refused:
-            raise InputError(f"{_option(refused[0])} is of networks; give --form {' or '.join(NETWORK_FORMS)} too")
+            raise InputError(f"{flag(refused[0])} is of networks; give --form {' or '.join(NETWORK_FORMS)} too")
         options = validate(EmitOptions, chosen, "options of rlcc emit")
         if source.is_file():
             if "target" in chosen or "constants" in chosen:
@@ -91,10 +72,6 @@ def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out:
             if grid is not None:
                 raise InputError("--grid is for model files; a student brings its grid along")
             stages.emit(source, options, seed, out, figures, dumps)
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, figures: Figures) -> None:

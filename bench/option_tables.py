@@ -1,0 +1,89 @@
+"""The tables of options in the docs, made from the models of the options and from the commands.
+
+python -m bench.option_tables       writes them anew where a field, a default or a help text has changed
+"""
+
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from decision.artefact.documents import write_atomically
+from decision.artefact.shown import shown_default
+from distill.options import DistillOptions
+from rlcc.recipe import EmitOptions
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+RECIPE_TABLES: dict[str, type[BaseModel]] = {"distill": DistillOptions, "emit": EmitOptions}
+"""Tables of a recipe whose rows in docs/run.md are made here."""
+COMMANDS = ("distill", "emit")
+"""Commands whose table of options is made here, in the page of that name."""
+HEAD = "| option | default | meaning |"
+DEFAULT = re.compile(r"\s*\[default: (.*)\]$")
+
+
+def key_rows(prefix: str, model: type[BaseModel]) -> Iterator[str]:
+    """Rows of a recipe's table: key, default, meaning; those of a table in it after its own."""
+    for name, field in model.model_fields.items():
+        if tables := [each for each in (field.annotation, *get_args(field.annotation)) if _is_model(each)]:
+            yield from key_rows(f"{prefix}.{name}", tables[0])
+        else:
+            yield f"| `{prefix}.{name}` | {_default(field)} | {field.description} |"
+
+
+def option_rows(command: click.Command) -> Iterator[str]:
+    """Rows of a command's options: option, default, meaning with its limits."""
+    for option in command.params:
+        if isinstance(option, click.Option) and not option.hidden:
+            text = option.help or ""
+            said = DEFAULT.search(text)
+            default = said[1] if said else str(option.default) if option.show_default else ""
+            yield f"| `{option.opts[0]}` | {default or '-'} | {DEFAULT.sub('', text)}{_limits(option.type)} |"
+
+
+def page(text: str, name: str) -> str:
+    """Returns the page with its tables made anew."""
+    if name == "run":
+        for prefix, model in RECIPE_TABLES.items():
+            rows = "\n".join(key_rows(prefix, model))
+            text = re.sub(rf"(^\| `{prefix}\..*\n)+", lambda _, rows=rows: f"{rows}\n", text, flags=re.MULTILINE)
+    if name in COMMANDS:
+        command = importlib.import_module(f"rlcc.commands.{name}").command
+        table = "\n".join([HEAD, "|---|---|---|", *option_rows(command)])
+        text = re.sub(rf"^{re.escape(HEAD)}\n(\|.*\n)+", lambda _: f"{table}\n", text, flags=re.MULTILINE)
+    return text
+
+
+def pages() -> list[Path]:
+    """The pages with such tables."""
+    return [DOCS / f"{name}.md" for name in ("run", *COMMANDS)]
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required() or field.default is None:
+        return shown_default(field) or "-"
+    default = json.dumps(field.default) if isinstance(field.default, str) else shown_default(field)
+    return f"`{default or str(field.default).lower()}`"
+
+
+def _limits(kind: Any) -> str:
+    if not isinstance(kind, click.IntRange | click.FloatRange):
+        return ""
+    if kind.max is None:
+        return f" {kind.min} or more." if kind.min else ""
+    return f" {'Above ' if kind.min_open else ''}{kind.min} to {kind.max}."
+
+
+if __name__ == "__main__":
+    for path in pages():
+        write_atomically(path, page(path.read_text(), path.stem))

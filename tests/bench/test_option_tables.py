@@ -1,0 +1,62 @@
+"""The tables of options in the docs are those of the models and of the commands."""
+
+from pathlib import Path
+
+import click
+import pytest
+from pydantic import BaseModel, Field
+
+from bench.option_tables import RECIPE_TABLES, key_rows, option_rows, page, pages
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+def test_the_pages_are_as_they_are_made(path: Path) -> None:
+    text = path.read_text()
+    assert page(text, path.stem) == text, "python -m bench.option_tables writes it anew"
+
+
+@pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
+def test_a_row_that_was_changed_by_hand_is_found(path: Path) -> None:
+    text = path.read_text()
+    changed = text.replace("Maximum predicted cycles", "Greatest cycles").replace("of DAgger rounds.", "of rounds.")
+    assert changed != text
+    assert page(changed, path.stem) == text
+
+
+@pytest.mark.parametrize("prefix", list(RECIPE_TABLES))
+def test_every_key_says_what_it_means(prefix: str) -> None:
+    for row in key_rows(prefix, RECIPE_TABLES[prefix]):
+        key, _, meaning = row.strip("| ").split(" | ", 2)
+        assert key.startswith(f"`{prefix}.")
+        assert meaning.endswith(".")
+        assert "None" not in meaning
+
+
+class Inner(BaseModel):
+    deep: int = Field(default=3, description="Depth.")
+
+
+class Outer(BaseModel):
+    table: Inner | None = None
+    names: list[str] = Field(default=[], description="Names.")
+    need: str = Field(description="Needed.")
+
+
+def test_rows_have_key_default_and_meaning_and_those_of_inner_tables() -> None:
+    assert list(key_rows("t", Outer)) == [
+        "| `t.table.deep` | `3` | Depth. |",
+        "| `t.names` | `[]` | Names. |",
+        "| `t.need` | - | Needed. |",
+    ]
+
+
+def test_option_rows_leave_hidden_options_out() -> None:
+    options = [
+        click.Option(["--seed"], type=click.IntRange(0, 9), default=1, show_default=True, help="Seed."),
+        click.Option(["--old"], hidden=True),
+        click.Option(["--out"], help="Folder. [default: runs]"),
+    ]
+    assert list(option_rows(click.Command("x", params=list(options)))) == [
+        "| `--seed` | 1 | Seed. 0 to 9. |",
+        "| `--out` | runs | Folder. |",
+    ]
