@@ -21,7 +21,8 @@ from codegen.tree_body import StudentBody
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
-from decision.policy.student import NAME, Header, Student, load_student
+from decision.policy.policy import Header
+from decision.policy.student import NAME, Student, load_student
 from emulator.build import built
 from emulator.profile import load_profile
 from emulator.run import run_vectors
@@ -64,10 +65,10 @@ def variants(student: Student, flagship: Student) -> Mapping[str, Student]:
 
 def _with(student: Student, tables: Mapping[str, BaseModel | None]) -> Student:
     """With these tables of a flow and no others; its interface is what they make of it."""
-    said = Header.of(student).model_dump(mode="json", exclude={"start": True, "in_flight": True})
+    said = student.header.model_dump(mode="json", exclude={"start": True, "in_flight": True})
     said["observation"].pop("interface", None)
     said |= {name: its.model_dump(mode="json") for name, its in tables.items() if its is not None}
-    return replace(student, **dict(Header.model_validate(said)))
+    return replace(student, header=Header.model_validate(said))
 
 
 def cost(student: Student, artefact: str, emission: Emission) -> Cost:

@@ -21,7 +21,7 @@ from decision.artefact.renamed import recorded
 from decision.artefact.suggest import choices
 from decision.policy.actions import Choice, scale_of
 from decision.policy.policy import Observation
-from decision.policy.student import Header, Student
+from decision.policy.student import Student
 from decision.policy.tree_decision import seen_names
 from decision.policy.visits import intervals
 from distill import boost, quantise, rollout
@@ -230,8 +230,8 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
     excluded, decreasing = (
         [names.index(name) for name in some] for some in (options.exclude_features, options.monotone_decreasing)
     )
-    asked = dict(Header.of(policy)) | {"observation": observation}
-    made = partial(Student, name=policy.name, teacher=teacher.hash, **asked)
+    header = policy.header.model_copy(update={"observation": observation})
+    made = partial(Student, policy.name, header, teacher=teacher.hash)
     if policy.trigger is None:
         bits = policy.action.leaf_bits
         model = boost.fit(

@@ -29,7 +29,8 @@ def save(
 
 def policy_toml(policy: Policy) -> str:
     """A policy as TOML that reads back to the same policy."""
-    content = policy.model_dump(mode="json", exclude_none=True)
+    said = policy.model_dump(mode="json", exclude_none=True)
+    content = {name: said[name] for name in ("format", "name", "architecture", *said)}
     architecture = policy.architecture
     if architecture.hidden:  # what a policy.toml must say
         kind, hidden = content["architecture"].pop("kind"), content["architecture"].pop("hidden")

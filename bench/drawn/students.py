@@ -13,7 +13,7 @@ from decision.ir.forest import Forest, Node, depth, oblivious
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.policy.actions import Multiplier, Table, TanhMap
 from decision.policy.in_flight import InFlight
-from decision.policy.policy import Limits, Observation
+from decision.policy.policy import Header, Limits, Observation
 from decision.policy.start import Start
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
@@ -77,7 +77,8 @@ def drawn(seed: int) -> Student:
     forest = Forest(names, trees, (int(rng.integers(low, high + 1)),), action.leaf_bits)
     start = Start() if "start" in options else None
     in_flight = InFlight() if "in_flight" in options else None
-    return Student(f"drawn-{seed}", observation, action, LIMITS, forest, "0" * 12, start=start, in_flight=in_flight)
+    header = Header(observation=observation, action=action, limits=LIMITS, start=start, in_flight=in_flight)
+    return Student(f"drawn-{seed}", header, forest, "0" * 12)
 
 
 def of_many_trees(trees: int, levels: int) -> Student:
@@ -90,7 +91,8 @@ def of_many_trees(trees: int, levels: int) -> Student:
     low, high = (2 * limit // trees for limit in action.limits_q16())
     grown = tuple(tree(rng, names, levels, low, high) for _ in range(trees))
     forest = Forest(names, grown, (int(rng.integers(low, high + 1)),), action.leaf_bits)
-    return Student(f"drawn-{trees}x{levels}", observation, action, LIMITS, forest, "0" * 12)
+    header = Header(observation=observation, action=action, limits=LIMITS)
+    return Student(f"drawn-{trees}x{levels}", header, forest, "0" * 12)
 
 
 def _observation(features: Sequence[dict[str, Any]], window: int, base_rtt: str, options: Sequence[str]) -> Observation:

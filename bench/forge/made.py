@@ -266,5 +266,4 @@ def _row_student(teacher: Teacher) -> Student:
         trees.insert(0, oblivious(((0, LONGEST),), ((*silent, 9), (*silent, -9))))
     names = seen_names(policy.observation, policy.trigger)
     forest = Forest(names, tuple(trees), (*[0] * sums, *triggered), action.leaf_bits)
-    parts = policy.observation, action, policy.limits
-    return Student(policy.name, *parts, forest, teacher.hash, trigger=policy.trigger)
+    return Student(policy.name, policy.header, forest, teacher.hash)

@@ -12,7 +12,6 @@ from decision.artefact.errors import InputError
 from decision.policy.network_policy import NetworkPolicy
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories
-from decision.policy.student import Header
 
 FORMS = {"mlp-int8": "mlp", "lstm-int8": "lstm"}
 """Form of the firmware, and the kind of network that it is a form of."""
@@ -54,5 +53,4 @@ def quantised(
         "table_lookups": network.lookups(),
         "parameters": network.parameters(),
     }
-    asked = dict(Header.of(policy))
-    return NetworkPolicy(name=policy.name, inputs=inputs, network=network, teacher=teacher_hash, report=report, **asked)
+    return NetworkPolicy(policy.name, policy.header, inputs, network, teacher_hash, report)

@@ -7,50 +7,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from decision.artefact.documents import dump_json, parse_json, read_bytes, validate, write_atomically
+from decision.artefact.documents import dump_json, parse_json, read_bytes, write_atomically
 from decision.artefact.errors import InputError
 from decision.ir.forest import integer
 from decision.ir.network import Int8Network
 from decision.ir.network_json import network_from_json, network_to_json
 from decision.ir.program import Program
-from decision.policy.actions import AnyAction, Choice, scale_of
-from decision.policy.in_flight import InFlight
+from decision.policy.actions import Choice, scale_of
+from decision.policy.headed import Headed
 from decision.policy.network_decision import Input, build, wants_root
-from decision.policy.policy import Limits, Observation, default_params
-from decision.policy.probes import Probes
-from decision.policy.start import Start
-from decision.policy.student import Header, header_parts, writable_names
-from decision.policy.trigger import Trigger
+from decision.policy.policy import header_of
+from decision.policy.student import writable_names
 
 FORMAT = 1
 NAME = "network.json"
 
 
 @dataclass(frozen=True)
-class NetworkPolicy:
+class NetworkPolicy(Headed):
     """A quantised teacher. ``inputs``: one a feature; ``teacher``: its hash; ``report``: of the quantisation."""
 
-    name: str
-    observation: Observation
-    action: AnyAction
-    limits: Limits | None
     inputs: tuple[Input, ...]
     network: Int8Network
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
-    start: Start | None = None
-    in_flight: InFlight | None = None
-    probes: Probes | None = None
-    trigger: Trigger | None = None
 
     def program(self) -> Program:
         """The decision program."""
         action = self.action if isinstance(self.action, Choice) else scale_of(self.action, "an int8 network")
         return build(self.observation, action, self.inputs, self.network, self.start)
-
-    def params(self) -> dict[str, int]:
-        """The operator's parameters with the values the teacher was trained for."""
-        return default_params(self.observation, self.limits, self.start, self.in_flight)
 
     def save(self, folder: Path) -> None:
         """Write network.json into an artefact folder."""
@@ -58,7 +43,7 @@ class NetworkPolicy:
             "format": FORMAT,
             "name": self.name,
             "teacher": self.teacher,
-            **Header.of(self).model_dump(mode="json"),
+            **self.header.model_dump(mode="json"),
             "report": self.report,
             "inputs": [{"root": scaling.root, "shift": scaling.shift} for scaling in self.inputs],
             "network": network_to_json(self.network),
@@ -77,7 +62,7 @@ def read_network_policy(content: bytes, where: str) -> NetworkPolicy:
     try:
         if data["format"] != FORMAT:
             raise InputError(f"{where} has format {data['format']!r}, not {FORMAT}; emit the firmware again")
-        parts = header_parts(data)
+        header = header_of(data, where)
         name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
         if not writable_names(name, teacher):
             raise InputError(
@@ -87,8 +72,7 @@ def read_network_policy(content: bytes, where: str) -> NetworkPolicy:
         network = network_from_json(data["network"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where} is not a network of rlcc ({error!r}); emit the firmware again") from None
-    header = validate(Header, parts, where)
-    policy = NetworkPolicy(name=name, inputs=inputs, network=network, teacher=teacher, report=report, **dict(header))
+    policy = NetworkPolicy(name, header, inputs, network, teacher, report)
     if [scaling.root for scaling in inputs] != [wants_root(feature) for feature in header.observation.features]:
         raise InputError(f"{where}: the inputs are not those of the observation; emit the firmware again")
     policy.program()

@@ -38,12 +38,13 @@ rate_initial = "100 %"
 [provenance]                # free text: command, seed, figures
 """
 
+from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from decision.artefact.documents import Format1, load_toml, parse_toml
+from decision.artefact.documents import Format1, load_toml, parse_toml, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity import DurationNs, LineFractionQ30, RateBps
 from decision.ir.activation import Hidden, Output
@@ -243,14 +244,12 @@ class Limits(_Strict):
         return self
 
 
-class Policy(_Strict):
-    """A teacher's policy.toml, checked. ``start``: how flows start, brake once and recover, where they do;
-    ``in_flight``: what they may have in flight, where their rate says so; ``probes``: when they ask for their RTT.
-    ``trigger``: what says when the policy is asked at all, where it is not asked every time."""
+class Header(_Strict):
+    """The fields that a policy, a student and a quantised network have in common: what an agent observes and sets.
 
-    format: Format1
-    name: str = Field(pattern=POLICY_NAME)
-    architecture: Architecture
+    ``start``: how flows start, brake once and recover; ``in_flight``: what they may have in flight, by their rate;
+    ``probes``: when they ask for their RTT; ``trigger``: when the policy decides at all. None: not so."""
+
     observation: Observation
     action: AnyAction
     limits: Limits | None = Field(default=None, exclude_if=_is_none)
@@ -258,7 +257,6 @@ class Policy(_Strict):
     in_flight: InFlight | None = Field(default=None, exclude_if=_is_none)
     probes: Probes | None = Field(default=None, exclude_if=_is_none)
     trigger: Trigger | None = Field(default=None, exclude_if=_is_none)
-    provenance: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -266,8 +264,58 @@ class Policy(_Strict):
         return triggered(implied(data))
 
     @model_validator(mode="after")
-    def _fits(self) -> "Policy":
-        check_fit(self)
+    def _fits(self) -> Self:
+        """Raises ValueError where the action map is none for agents that observe so, or limits, options or probes of
+        flows are missing or nobody's."""
+        agents, interface = self.observation.agents, self.observation.interface
+        told = {name: getattr(self.observation, name) for name in OBSERVED}
+        check_options(interface, {"start": self.start, "in_flight": self.in_flight}, told)
+        self.action.check(agents)
+        check_trigger(self.trigger, interface, self.action, self.observation.window)
+        if (self.limits is None) != (not agents.context):
+            raise ValueError(
+                f"limits are needed: agents of {interface} have a rate in force"
+                if self.limits is None
+                else f"limits are of a rate in force, and agents of {interface} have none"
+            )
+        if self.probes is not None and interface not in FLOW_NAMES:
+            raise ValueError(f"probes are of flows, which ask for their RTT, and agents of {interface} are none")
+        return self
+
+    def params(self) -> dict[str, int]:
+        """Returns the operator's parameters, in the device's integers, for what the policy assumes of its network."""
+        seen, limits = self.observation, self.limits
+        if seen.base_rtt is None or seen.line_rate is None or limits is None:
+            return dict(seen.params)
+        return {
+            "base_rtt_recip_q42": base_rtt_recip_q42(seen.base_rtt),
+            "rate_min_q30": limits.rate_min,
+            "rate_max_q30": min(limits.rate_max, LINE_RATE_Q30),
+            "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),
+            **({} if self.start is None else self.start.params()),
+            **({} if self.in_flight is None else self.in_flight.params(seen.base_rtt, seen.line_rate)),
+            **({} if seen.target_ratio is None else {CONGESTION_GAIN: congestion_gain_q28(seen.target_ratio)}),
+        }
+
+
+def header_of(data: Mapping[str, Any], where: str) -> Header:
+    """Returns the header of a document. KeyError where a part is missing, InputError where the parts do not fit."""
+    missing = [key for key, field in Header.model_fields.items() if field.is_required() and key not in data]
+    if missing:
+        raise KeyError(missing[0])
+    return validate(Header, {key: data[key] for key in Header.model_fields if key in data}, where)
+
+
+class Policy(Header):
+    """A teacher's policy.toml, checked."""
+
+    format: Format1
+    name: str = Field(pattern=POLICY_NAME)
+    architecture: Architecture
+    provenance: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _trains(self) -> "Policy":
         if self.architecture.kind == "lstm" and self.observation.window != 1:
             raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
         if self.architecture.kind == "lstm" and self.trigger is not None:
@@ -277,6 +325,11 @@ class Policy(_Strict):
                 f"architecture.output is of outputs in [-1, 1]; the action map {self.action.kind} has none"
             )
         return self
+
+    @property
+    def header(self) -> Header:
+        """The fields that a student of it has too."""
+        return Header(**{name: getattr(self, name) for name in Header.model_fields})
 
     @property
     def saved_size(self) -> int:
@@ -297,59 +350,6 @@ class Policy(_Strict):
     def output_activation(self) -> str:
         """What follows the last layer."""
         return self.architecture.output if self.action.squashed else "identity"
-
-    def params(self) -> dict[str, int]:
-        """The operator's parameters with the values the policy was trained for."""
-        return default_params(self.observation, self.limits, self.start, self.in_flight)
-
-
-class Parts(Protocol):
-    """What of a policy, a student and a quantised network has to fit together."""
-
-    observation: Observation
-    action: AnyAction
-    limits: Limits | None
-    start: Start | None
-    in_flight: InFlight | None
-    probes: Probes | None
-    trigger: Trigger | None
-
-
-def check_fit(of: Parts) -> None:
-    """ValueError where the action map is none for agents that observe so, or limits, options or probes of flows are
-    missing or nobody's."""
-    agents, interface = of.observation.agents, of.observation.interface
-    told = {name: getattr(of.observation, name) for name in OBSERVED}
-    check_options(interface, {"start": of.start, "in_flight": of.in_flight}, told)
-    of.action.check(agents)
-    check_trigger(of.trigger, interface, of.action, of.observation.window)
-    if (of.limits is None) != (not agents.context):
-        raise ValueError(
-            f"limits are needed: agents of {interface} have a rate in force"
-            if of.limits is None
-            else f"limits are of a rate in force, and agents of {interface} have none"
-        )
-    if of.probes is not None and interface not in FLOW_NAMES:
-        raise ValueError(f"probes are of flows, which ask for their RTT, and agents of {interface} are none")
-
-
-def default_params(
-    observation: Observation, limits: Limits | None, start: Start | None, in_flight: InFlight | None
-) -> dict[str, int]:
-    """The operator's parameters, in the device's integers, for what a policy assumes of its network."""
-    if observation.base_rtt is None or observation.line_rate is None or limits is None:
-        return dict(observation.params)
-    return {
-        "base_rtt_recip_q42": base_rtt_recip_q42(observation.base_rtt),
-        "rate_min_q30": limits.rate_min,
-        "rate_max_q30": min(limits.rate_max, LINE_RATE_Q30),
-        "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),
-        **({} if start is None else start.params()),
-        **({} if in_flight is None else in_flight.params(observation.base_rtt, observation.line_rate)),
-        **(
-            {} if observation.target_ratio is None else {CONGESTION_GAIN: congestion_gain_q28(observation.target_ratio)}
-        ),
-    }
 
 
 class PolicyFile(Policy):

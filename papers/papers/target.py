@@ -11,7 +11,6 @@ trained weights, as in tables 3 to 5.
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -58,7 +57,7 @@ def label(kind: str, ratio: float) -> str:
 def tunable(student: Student) -> Student:
     """The same trees, with the target as an operator's parameter."""
     options = {"interface": flow_interface((TARGET_RATIO,)).name, TARGET_RATIO: 1.0}
-    return replace(student, observation=student.observation.model_copy(update=options))
+    return student.with_parts(observation=student.observation.model_copy(update=options))
 
 
 def tunable_teacher(teacher: Teacher) -> NativePolicy:

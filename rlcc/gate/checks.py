@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from decision.ir.program import Program
 from decision.policy.deciders import Pupil
-from decision.policy.policy import Policy
-from decision.policy.student import Header
+from decision.policy.policy import Header, Policy
 from emulator.firmware import SOURCE, VECTORS
 from emulator.host import HostReport
 from emulator.linux.cell import FRAME_BYTES

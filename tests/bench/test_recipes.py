@@ -44,7 +44,7 @@ def runs(tmp_path: Path) -> Path:
     policy = teacher.policy
     names = feature_names(policy.observation)
     forest = Forest(names, (oblivious(((0, 9), (1, 9)), (0, 1, 2, 3)),) * 3, (0,), policy.action.leaf_bits)
-    made = Student(policy.name, policy.observation, policy.action, policy.limits, forest, teacher.hash)
+    made = Student(policy.name, policy.header, forest, teacher.hash)
     with manifest.writing(tmp_path / "rl-cc/student", "student", parents={"teacher": teacher.hash}) as work:
         made.save(work)
     (tmp_path / "rl-cc/verdict").mkdir()

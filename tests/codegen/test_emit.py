@@ -1,7 +1,6 @@
 """A firmware folder is exactly what its own student, target and seed give: emitting it again tells."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,7 +62,7 @@ def test_the_header_and_the_manifest_say_when_flows_ask_for_their_rtt(firmware, 
     assert "probes" not in load_json(firmware / NAME)["details"]
     for latest, ns in (({}, None), ({"latest": "2 ms"}, 2_000_000)):
         probes = Probes(after="8 KiB", first=32, **latest)
-        folder = emitted(replace(student, probes=probes), tmp_path / str(ns), target="all")
+        folder = emitted(student.with_parts(probes=probes), tmp_path / str(ns), target="all")
         said = dict(re.findall(r"#define RLCC_PROBE_([A-Z_]+) (\d+)U", (folder / "rlcc_policy.h").read_text()))
         assert said == {"FIRST": "32", "AFTER_BYTES": "8192"} | ({} if ns is None else {"LATEST_NS": str(ns)})
         details = load_json(folder / NAME)["details"]

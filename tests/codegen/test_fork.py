@@ -15,7 +15,7 @@ from decision.ir.program import Op, Program
 from decision.ir.rewrite import needed
 from decision.policy.actions import TanhMap
 from decision.policy.cells import act
-from decision.policy.policy import Limits, Observation
+from decision.policy.policy import Header, Limits, Observation
 from decision.policy.start import Start
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
@@ -39,7 +39,9 @@ def student(start: Start | None) -> Student:
     trees = (oblivious(((0, 0), (1, 4295)), (655, -8192, 1966, -3000)), oblivious(((3, 17180),), (100, -100)))
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
     forest = Forest(names, trees, (7,), 16)
-    return Student("drawn", observation, TanhMap(kind="tanh_map", step=0.2), limits, forest, "0" * 12, start=start)
+    action = TanhMap(kind="tanh_map", step=0.2)
+    header = Header(observation=observation, action=action, limits=limits, start=start)
+    return Student("drawn", header, forest, "0" * 12)
 
 
 def statements(program: Program) -> list[str]:

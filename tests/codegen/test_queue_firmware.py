@@ -11,7 +11,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
 from decision.ir.forest import Forest, oblivious
 from decision.policy.actions import Action, AnyAction
-from decision.policy.policy import Observation
+from decision.policy.policy import Header, Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 
@@ -37,7 +37,7 @@ def student(kind: str) -> Student:
         questions = [(int(f), int(rng.integers(0, 300))) for f in rng.integers(0, len(names), 3)]
         trees.append(oblivious(questions, [tuple(map(int, row)) for row in rng.integers(-900, 900, (8, action.sums))]))
     forest = Forest(names, tuple(trees), (7,) * action.sums, action.leaf_bits)
-    return Student("queues", observation, action, None, forest, "0123456789abcdef" * 4)
+    return Student("queues", Header(observation=observation, action=action), forest, "0123456789abcdef" * 4)
 
 
 @pytest.mark.parametrize("kind", ACTIONS)

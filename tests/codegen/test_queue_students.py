@@ -12,8 +12,8 @@ from codegen.emit import emit
 from codegen.lower import Options
 from decision.artefact.manifest import writing
 from decision.ir.forest import Forest, oblivious
-from decision.policy.policy import Observation
-from decision.policy.student import Header, Student
+from decision.policy.policy import Header, Observation
+from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 from emulator.host import run_on_host
 
@@ -48,7 +48,7 @@ def student_of(action: dict[str, Any], seed: int) -> Student:
         for _ in range(7)
     ]
     forest = Forest(names, tuple(trees), (3,) * sums, bits)
-    return Student("queues", header.observation, header.action, header.limits, forest, "0123456789abcdef" * 4)
+    return Student("queues", header, forest, "0123456789abcdef" * 4)
 
 
 @pytest.mark.parametrize("form", ["branches", "joint"])

@@ -42,7 +42,7 @@ def student() -> Student:
         leaves = [tuple(90 * (leaf == row) + 7 * row if at == row else 0 for at in range(4)) for leaf in range(4)]
         trees.append(oblivious([(row, 60 + 20 * row), ((row + 1) % 4, 100)], leaves))
     forest = Forest(names, tuple(trees), (7,) * 4, policy.action.leaf_bits)
-    return Student("queues", observation, policy.action, None, forest, "0123456789abcdef" * 4)
+    return Student("queues", policy.header, forest, "0123456789abcdef" * 4)
 
 
 @pytest.mark.parametrize(("classes", "idle_after"), [(1, 0), (2, 0), (1, 2)])

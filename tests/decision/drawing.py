@@ -13,7 +13,7 @@ from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import STORAGE_RANGE, Op, Program, ProgramBuilder
 from decision.policy.actions import AnyAction, Table
-from decision.policy.policy import Limits, Observation
+from decision.policy.policy import Header, Limits, Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 
@@ -61,7 +61,8 @@ def make_student(
     mapped: AnyAction = TypeAdapter(AnyAction).validate_python(action)
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"})
     ensemble = Forest(feature_names(observation), trees, (bias,), mapped.leaf_bits)
-    return Student("drawn", observation, mapped, limits, ensemble, "0123456789abcdef" * 4)
+    header = Header(observation=observation, action=mapped, limits=limits)
+    return Student("drawn", header, ensemble, "0123456789abcdef" * 4)
 
 
 @st.composite

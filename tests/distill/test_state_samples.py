@@ -22,7 +22,7 @@ def test_past_actions_are_the_students_and_labels_the_teachers(name: str, window
     policy = teacher.policy
     observation = policy.observation.with_window(window)
     ensemble = Forest(feature_names(observation), (oblivious(((1, 40_000),), (900, -1200)),), (100,), 16)
-    student = Student("s", observation, policy.action, policy.limits, ensemble, teacher.hash)
+    student = Student("s", policy.header.model_copy(update={"observation": observation}), ensemble, teacher.hash)
     data = state_samples(student, teacher, 0.3, 5)
     assert data.weight.sum() == pytest.approx(0.3)
     flows = 1000
@@ -46,7 +46,7 @@ def test_frozen_signals_are_those_of_a_flow_that_sees_the_same_again_and_again()
     teacher = load(TEACHERS / "rl-cc-mlp")
     policy, observation = teacher.policy, teacher.policy.observation
     ensemble = Forest(feature_names(observation), (oblivious(((1, 40_000),), (900, -1200)),), (100,), 16)
-    student = Student("s", observation, policy.action, policy.limits, ensemble, teacher.hash)
+    student = Student("s", policy.header.model_copy(update={"observation": observation}), ensemble, teacher.hash)
     data = state_samples(student, teacher, 0.3, 5, frozen=True)
     flows = 1000
     first, later = data.x[:flows], data.x[flows:].reshape(-1, flows, 4)

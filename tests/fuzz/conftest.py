@@ -67,7 +67,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         oblivious(((1, 5_134_823),), (0, -4000)),
     )
     ensemble = Forest(feature_names(policy.observation), trees, (600,), policy.action.leaf_bits)
-    student = Student(policy.name, policy.observation, policy.action, policy.limits, ensemble, teacher.hash)
+    student = Student(policy.name, policy.header, ensemble, teacher.hash)
     with writing(root / "student", "student", parents={"teacher": teacher.hash}) as work:
         student.save(work)
     emit(root / "student", root / "firmware", target="generic")

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from decision.ir.forest import Forest, Node, oblivious
-from decision.policy.policy import Observation
-from decision.policy.student import Header, Student
+from decision.policy.policy import Header, Observation
+from decision.policy.student import Student
 from decision.policy.tree_decision import seen_names
 from decision.policy.trigger import SAVED
 
@@ -57,7 +57,7 @@ def triggered_student(seed: int, rows: int = 6, fires: int = 300, silent: int = 
     trees = [tree(every, trigger) for _ in range(3)] + [tree(plain, choice) for _ in range(4)]
     bias = (*[0] * silent, *[3] * (rows - silent), 1 << (bits - 1))
     forest = Forest(names, tuple(trees), bias, bits)
-    return Student("triggered", forest=forest, teacher="0123456789abcdef" * 4, **dict(header))
+    return Student("triggered", header, forest, "0123456789abcdef" * 4)
 
 
 def observation() -> Observation:

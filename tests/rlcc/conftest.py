@@ -212,7 +212,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     policy = teacher.policy
     ensemble = Forest(names, trees, (600,), policy.action.leaf_bits)
-    made = Student(policy.name, policy.observation, policy.action, policy.limits, ensemble, teacher.hash)
+    made = Student(policy.name, policy.header, ensemble, teacher.hash)
     with manifest.writing(root / "student", "student", parents={"teacher": teacher.hash}) as work:
         made.save(work)
     assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0

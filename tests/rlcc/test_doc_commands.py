@@ -121,7 +121,7 @@ def two_trees(teacher: Path, to: Path) -> None:
     up, down = (tuple(sign * 40 * (k + 1) for k in range(outputs)) if outputs > 1 else sign * 900 for sign in (1, -1))
     trees = (oblivious(((0, 48_173),), (up, down)), oblivious(((len(names) - 1, 200),), (down, up)))
     forest = Forest(names, trees, (0,) * outputs, policy.action.leaf_bits)
-    made = Student(policy.name, policy.observation, policy.action, policy.limits, forest, of.hash)
+    made = Student(policy.name, policy.header, forest, of.hash)
     with manifest.writing(to, "student", parents={"teacher": of.hash}) as work:
         made.save(work)
 

@@ -53,7 +53,7 @@ def in_two_steps(folder: Path) -> None:
     names, leaf = feature_names(policy.observation), round(STEP * 2**policy.action.leaf_bits)
     at = next(n for n, name in enumerate(names) if name.startswith("congestion"))
     forest = Forest(names, (oblivious(((at, BRAKES_ABOVE),), (leaf, -leaf)),), (0,), policy.action.leaf_bits)
-    made = Student(policy.name, policy.observation, policy.action, policy.limits, forest, teacher.hash)
+    made = Student(policy.name, policy.header, forest, teacher.hash)
     with manifest.writing(folder / "student", "student", parents={"teacher": teacher.hash}) as work:
         made.save(work)
 

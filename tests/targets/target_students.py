@@ -1,8 +1,6 @@
 """Students for the targets' tests: what RL-CC looks like; one that counts everything; one without a past; RL-CC's with
 options of flows: a start and a cap; the NIC's own rate; the operator's target."""
 
-from dataclasses import replace
-
 import numpy as np
 from drawing import ACTIONS, FEATURES, make_student
 
@@ -45,7 +43,7 @@ def with_options(student: Student, *names: str) -> Student:
     said |= {"target_ratio": 2.0} if "target_ratio" in names else {}
     observation = student.observation.model_copy(update=said)
     tables = {name: table for name, table in TABLES.items() if name in names}
-    return replace(student, observation=observation, **tables)
+    return student.with_parts(observation=observation, **tables)
 
 
 STUDENTS = {

@@ -14,7 +14,7 @@ from decision.ir.forest import Node as Tree
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.policy.actions import TanhMap
 from decision.policy.in_flight import InFlight
-from decision.policy.policy import Limits, Observation
+from decision.policy.policy import Header, Limits, Observation
 from decision.policy.start import Start
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
@@ -53,7 +53,8 @@ def small_firmware(
     forest = Forest(feature_names(observation), trees, (7,), 16)
     action = TanhMap(kind="tanh_map", step=0.2)
     start, in_flight = Start() if "start" in options else None, InFlight() if "in_flight" in options else None
-    student = Student("drawn", observation, action, limits, forest, "0" * 12, start=start, in_flight=in_flight)
+    header = Header(observation=observation, action=action, limits=limits, start=start, in_flight=in_flight)
+    student = Student("drawn", header, forest, "0" * 12)
     with writing(folder / "student", "student") as work:
         student.save(work)
     emit(folder / "student", folder / "firmware", target="generic", seed=0)

@@ -10,7 +10,7 @@ from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import evaluate
 from decision.policy.actions import TanhMap
 from decision.policy.cells import States, act, states
-from decision.policy.policy import Limits, Observation
+from decision.policy.policy import Header, Limits, Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 
@@ -24,7 +24,8 @@ def student(trees, window=2, features=({"kind": "previous_action"}, CONGESTION),
     made = tuple(oblivious(tuple((f, t) for f, t in splits), tuple(leaves)) for splits, leaves in trees)
     limits = Limits(rate_min="1 ppm", rate_max="100 %", rate_initial="100 %")
     ensemble = Forest(feature_names(observation), made, (bias,), 16)
-    return Student("drawn", observation, TanhMap(kind="tanh_map", step=0.2), limits, ensemble, "0" * 64)
+    action = TanhMap(kind="tanh_map", step=0.2)
+    return Student("drawn", Header(observation=observation, action=action, limits=limits), ensemble, "0" * 64)
 
 
 @st.composite

@@ -13,7 +13,7 @@ from decision.ir.formats import FEATURE_LIMIT
 from decision.policy import cells
 from decision.policy.actions import TanhMap
 from decision.policy.cells import act, states
-from decision.policy.policy import Limits, Observation
+from decision.policy.policy import Header, Limits, Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 
@@ -31,7 +31,8 @@ def student(
     made = tuple(oblivious(tuple(splits), tuple(leaves)) for splits, leaves in trees)
     limits = Limits(rate_min="1 ppm", rate_max="100 %", rate_initial="100 %")  # type: ignore[arg-type]
     forest = Forest(feature_names(observation), made, (0,), 16)
-    return Student("drawn", observation, TanhMap(kind="tanh_map", step=0.2), limits, forest, "0" * 64)
+    action = TanhMap(kind="tanh_map", step=0.2)
+    return Student("drawn", Header(observation=observation, action=action, limits=limits), forest, "0" * 64)
 
 
 def rng(seed: int = 0) -> np.random.Generator:

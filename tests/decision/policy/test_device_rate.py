@@ -21,10 +21,10 @@ TREES = tuple(
 def student(*options: str) -> Student:
     one = make_student([FEATURES["rl_cc_congestion"], FEATURES["rate"]], ACTIONS[0], TREES, window=1)
     change = {"interface": flow_interface(options).name, "device_rate": "device_rate" in options}
-    header = {"observation": one.observation.model_copy(update=change)}
+    parts = {"observation": one.observation.model_copy(update=change)}
     if "start" in options:
-        header["start"] = Start()
-    return Student(one.name, forest=one.forest, teacher=one.teacher, action=one.action, limits=one.limits, **header)
+        parts["start"] = Start()
+    return one.with_parts(**parts)
 
 
 def drawn(seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -1,7 +1,5 @@
 """The operator's target: 1 is as trained, the rest scales what a policy sees by one product, in integers and floats."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, make_student
@@ -28,7 +26,7 @@ def student(kind: str, ratio: float | None) -> Student:
     one = make_student([FEATURES[kind]], ACTIONS[0], TREES, window=2)
     options = () if ratio is None else ("target_ratio",)
     change = {"interface": flow_interface(options).name, "target_ratio": ratio}
-    return replace(one, observation=one.observation.model_copy(update=change))
+    return one.with_parts(observation=one.observation.model_copy(update=change))
 
 
 def drawn(seed: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

@@ -79,9 +79,9 @@ def emitted(root: Path, place: Path, longest: int = LONGEST, fires_to: int = LON
         trees.insert(0, oblivious(((0, fires_to),), ((*silent, 9), (*silent, -9))))
     names = seen_names(policy.observation, policy.trigger)
     forest = Forest(names, tuple(trees), (*[0] * sums, *triggered), action.leaf_bits)
-    parts = policy.observation, action, policy.limits
+    header = policy.header.model_copy(update={"action": action})
     with writing(place / "student", "student", parents={"teacher": teacher.hash}) as work:
-        Student(policy.name, *parts, forest, teacher.hash, trigger=policy.trigger).save(work)
+        Student(policy.name, header, forest, teacher.hash).save(work)
     assert cli.main(["emit", str(place / "student"), "--target", "bare", "--out", str(place / "firmware")]) == 0
     return place / "firmware"
 

@@ -48,7 +48,7 @@ def pair_of(architecture: dict[str, Any]) -> Any:
     teacher = make_teacher(policy, {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}, "the test")
     names = feature_names(policy.observation)
     forest = Forest(names, (oblivious(((0, 5_000),), (0, 0)),), (6_554,), policy.action.leaf_bits)  # type: ignore[union-attr]
-    student = Student(policy.name, policy.observation, policy.action, policy.limits, forest, teacher.hash)
+    student = Student(policy.name, policy.header, forest, teacher.hash)
     return SimpleNamespace(pupil=student, teacher=teacher)
 
 

@@ -158,7 +158,7 @@ def test_a_student_that_looks_at_more_than_its_teacher_is_refused(student: Stude
     """A tree on the rate would be no deviation in any state that the teacher can tell apart."""
     policy = teacher.policy
     assert checks.same_eyes(student, policy).passed
-    longer = replace(student, observation=student.observation.with_window(4))
+    longer = student.with_parts(observation=student.observation.with_window(4))
     assert checks.same_eyes(longer, policy).passed
     rate = {"features": [*student.observation.features, Rate(kind="rate")]}
     beta = {
@@ -168,11 +168,11 @@ def test_a_student_that_looks_at_more_than_its_teacher_is_refused(student: Stude
     }
     others = {
         "observation": [
-            replace(student, observation=student.observation.model_copy(update=change))
+            student.with_parts(observation=student.observation.model_copy(update=change))
             for change in (rate, beta, {"base_rtt": 4096})
         ],
-        "limits": [replace(student, limits=student.limits.model_copy(update={"rate_min": 2000}))],
-        "action map": [replace(student, action=policy.action.model_copy(update={"step": 0.3}))],
+        "limits": [student.with_parts(limits=student.limits.model_copy(update={"rate_min": 2000}))],
+        "action map": [student.with_parts(action=policy.action.model_copy(update={"step": 0.3}))],
     }
     for name, students in others.items():
         for other in students:

@@ -1,7 +1,6 @@
 """no_rise_above, recovers, yields, fixed_point: known answers, and runs from the witness and from elsewhere."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -164,7 +163,7 @@ def test_what_does_not_only_rise_with_the_rtt_is_said() -> None:
 
 def of_features(*features: dict[str, Any], splits: tuple[tuple[int, int, int, int], ...], **path: str) -> Student:
     student = make_student(list(features), {"kind": "tanh_map", "step": 0.2}, tuple(split(*each) for each in splits))
-    return replace(student, observation=student.observation.model_copy(update=path))
+    return student.with_parts(observation=student.observation.model_copy(update=path))
 
 
 @pytest.mark.parametrize(

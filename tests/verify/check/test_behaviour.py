@@ -230,7 +230,7 @@ def test_parameters_that_the_program_has_as_constants_are_the_students(tmp_path:
     firmware, claims = decided(of, tmp_path)
     firmware.program = program_of(of, ("rate_max_q30", "base_rtt_recip_q42"))
     behaviour_again(claims, firmware)
-    other = replace(of, limits=of.limits.model_copy(update={"rate_max": 2**29}))  # type: ignore[union-attr]
+    other = of.with_parts(limits=of.limits.model_copy(update={"rate_max": 2**29}))  # type: ignore[union-attr]
     firmware.program = program_of(other, ("rate_max_q30",))
     with pytest.raises(Refused):
         behaviour_again(claims, firmware)
@@ -294,7 +294,7 @@ def test_the_theory_that_a_policy_is_held_to_stands_in_the_words(tmp_path: Path)
     """The target is in no program: with another one the claim is another claim."""
     of = by_hand(split(1, 4295, RISE, FALL))
     kinds = [f.model_copy(update={"target": 0.5}) if hasattr(f, "target") else f for f in of.observation.features]
-    other = replace(of, observation=of.observation.model_copy(update={"features": kinds}))
+    other = of.with_parts(observation=of.observation.model_copy(update={"features": kinds}))
     assert other.program() == of.program()
     (says,), (said,) = (
         [claim.findings[0].says for claim in decided(each, tmp_path, FixedPoint())[1]] for each in (of, other)
@@ -332,7 +332,7 @@ def test_a_table_of_other_types_is_refused(table: dict[str, Any], tmp_path: Path
 
 def test_flows_whose_share_is_below_the_lowest_rate_have_no_fixed_point(tmp_path: Path) -> None:
     of = by_hand(split(1, 4295, RISE, FALL))
-    of = replace(of, limits=of.limits.model_copy(update={"rate_min": LINE_RATE_Q30 // 2}))  # type: ignore[union-attr]
+    of = of.with_parts(limits=of.limits.model_copy(update={"rate_min": LINE_RATE_Q30 // 2}))  # type: ignore[union-attr]
     assert decided(of, tmp_path, FixedPoint(flows=(2, 8192)))[1] == []
     firmware, (claim,) = decided(of, tmp_path, FixedPoint(flows=(1, 2)))
     behaviour_again([claim], firmware)

@@ -1,6 +1,5 @@
 """The checker's own proof of a distance: it agrees with the prover's, and refuses whatever is not so."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -142,7 +141,7 @@ def test_a_state_that_nothing_leads_to_or_that_is_out_of_range_is_refused() -> N
 
 def test_another_student_or_a_teacher_that_is_not_followed_is_refused() -> None:
     claim, (pupil, of, made) = claimed(0), pair(0)
-    other = replace(pupil, action=of.action.model_copy(update={"step": 0.3}))
+    other = pupil.with_parts(action=of.action.model_copy(update={"step": 0.3}))
     with pytest.raises(Refused, match="does not see and set what the teacher does"):
         distance_again(claim, other, TeacherNetwork(of, made, HASH))
     lstm = policy(window=1, lstm=4)

@@ -12,7 +12,7 @@ from decision.ir.interpret import evaluate, trace
 from decision.policy.cells import act
 from decision.policy.features import PreviousAction
 from decision.policy.policy import Policy
-from decision.policy.student import Header, Student
+from decision.policy.student import Student
 from decision.policy.tree_decision import build_observer, feature_name, feature_names
 from decision.policy.weights import shapes
 
@@ -74,8 +74,8 @@ def student(of: Policy, seed: int, window: int | None = None, trees: int = 4, de
             at = random.integers(-9000, 9000) if past_action else int(2.0 ** random.uniform(2, 24))
             splits.append((feature, int(at)))
         made.append(oblivious(tuple(splits), tuple(random.integers(-9000, 9000, 1 << depth).tolist())))
-    parts = dict(Header.of(of)) | {"observation": observation}
-    return Student("drawn", forest=Forest(names, tuple(made), (100,), 16), teacher="0" * 64, **parts)
+    header = of.header.model_copy(update={"observation": observation})
+    return Student("drawn", header, Forest(names, tuple(made), (100,), 16), "0" * 64)
 
 
 def driven(pupil: Student, window: int, seed: int) -> Integers:

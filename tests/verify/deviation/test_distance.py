@@ -88,10 +88,10 @@ def test_what_the_teacher_does_not_see_or_do_is_refused() -> None:
     of = policy()
     pupil = student(of, 0)
     others = {
-        "observation": replace(pupil, observation=of.observation.model_copy(update={"base_rtt": 4096})),
-        "action": replace(pupil, action=of.action.model_copy(update={"step": 0.3})),
-        "limits": replace(pupil, limits=of.limits.model_copy(update={"rate_min": 2000})),  # type: ignore[union-attr]
-        "start": replace(pupil, start=policy(start=START).start),
+        "observation": pupil.with_parts(observation=of.observation.model_copy(update={"base_rtt": 4096})),
+        "action": pupil.with_parts(action=of.action.model_copy(update={"step": 0.3})),
+        "limits": pupil.with_parts(limits=of.limits.model_copy(update={"rate_min": 2000})),  # type: ignore[union-attr]
+        "start": pupil.with_parts(start=policy(start=START).start),
     }
     for name, other in others.items():
         with pytest.raises(InputError, match=f"the student's {name} is not the teacher's"):

@@ -1,7 +1,5 @@
 """The feature that counts an agent's decisions: in the program's context, in rows of records, in floats."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, make_student
@@ -26,7 +24,7 @@ def student(window=1, start=False):
     if not start:
         return one
     observation = one.observation.model_copy(update={"interface": flow_interface(("start",)).name})
-    return replace(one, observation=observation, start=Start())
+    return one.with_parts(observation=observation, start=Start())
 
 
 def run(program, params, decisions, context=None):

@@ -8,8 +8,8 @@ from triggered_students import OBSERVATION, ROWS, triggered_student
 
 from decision.artefact.manifest import Manifest
 from decision.ir.forest import Forest, oblivious
-from decision.policy.policy import Policy
-from decision.policy.student import Header, Student
+from decision.policy.policy import Header, Policy
+from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names, seen_names
 from decision.policy.weights import shapes
 from netsim.samples import Samples
@@ -60,7 +60,7 @@ def _pair(table: dict[str, Any], unit: int) -> tuple[Student, Teacher, States]:
         some = rng.integers(-unit // 12, unit // 6, (8, header.action.sums))
         trees.append(oblivious(asked, [tuple(map(int, leaf)) for leaf in some]))
     forest = Forest(names, tuple(trees), (unit // 20,) * header.action.sums, header.action.leaf_bits)
-    student = Student("made", forest=forest, teacher="0123456789abcdef" * 4, **dict(header))
+    student = Student("made", header, forest, "0123456789abcdef" * 4)
     return student, _teacher(table), _states(student)
 
 
