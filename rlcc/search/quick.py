@@ -126,9 +126,10 @@ class Judge:
         progress("driving")
         networks = self._networks(recipe)
         original, student = rollout.teacher_policy(self.teacher), interpreted(fitted.student)
-        beside, driven = compared([original, student], networks, SEEDS)
-        off = distance(driven.metrics, beside.metrics, recipe.gate.tolerance)
-        unfair = _unfair(driven.metrics, beside.metrics)
+        places = networks.places(SEEDS)
+        theirs, own = compared(original, networks, places), compared(student, networks, places)
+        off = distance(own, theirs, recipe.gate.tolerance)
+        unfair = _unfair(own, theirs)
         costs = price(fitted.student, recipe)
         rounds = fitted.student.report["rounds"]
         return Quick(
@@ -145,9 +146,9 @@ class Judge:
     def noise(self, recipe: Recipe) -> float:
         """The ``error`` of the teacher itself, deciding 10 ns later."""
         original, networks = rollout.teacher_policy(self.teacher), self._networks(recipe)
-        (beside,) = compared([original], networks, SEEDS)
-        itself = later_self(original, networks, SEEDS)
-        return distance(itself.metrics, beside.metrics, recipe.gate.tolerance).of_tolerance
+        places = networks.places(SEEDS)
+        theirs, later = compared(original, networks, places), later_self(original, networks, places)
+        return distance(later, theirs, recipe.gate.tolerance).of_tolerance
 
     def _scenarios(self, recipe: Recipe) -> list[str]:
         return self.options.scenarios or recipe.distill.comparison_scenarios or recipe.rollout.scenarios
