@@ -13,12 +13,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from decision.artefact.documents import load_json, validate, write_atomically
+from decision.artefact.documents import load_json, write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.student import load_student
 from rlcc import cli
 from rlcc.commands.console import print_verdict
-from rlcc.gate.verdict import Verdict
+from rlcc.gate.verdict import Verdict, parsed
 from rlcc.origin import made_by
 from rlcc.recipe import load_recipe
 from rlcc.reports.pages import table
@@ -114,10 +114,7 @@ OFF = {
 
 
 def verdict_of(path: Path) -> Verdict:
-    data = load_json(path)
-    if isinstance(data, dict):
-        data.pop("verdict", None)
-    return validate(Verdict, data, str(path))
+    return parsed(load_json(path), str(path))[1]
 
 
 def _row(folder: Path, name: str, verdict: Verdict) -> list[str]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.extras import needed
 from decision.artefact.manifest import Opened
@@ -126,12 +125,10 @@ class Verdict(Artefact):
 
     def load(self) -> rlcc.gate.verdict.Verdict:
         """Every check with its value and limit, and ``measured`` as numbers."""
-        from rlcc.gate.verdict import Verdict as Judged
+        from rlcc.gate.verdict import parsed
         from rlcc.reports.folder import JSON
 
-        data = self.manifest.json(JSON)
-        said = {key: value for key, value in data.items() if key != "verdict"} if isinstance(data, dict) else data
-        return validate(Judged, said, str(self.path / JSON))
+        return parsed(self.manifest.json(JSON), str(self.path / JSON))[1]
 
     @property
     def passed(self) -> bool:

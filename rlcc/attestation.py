@@ -19,6 +19,7 @@ from decision.artefact.documents import dump_json, load_json, parse_json, read_b
 from decision.artefact.errors import InputError
 from decision.artefact.extras import needed
 from decision.artefact.manifest import NAME, Opened, of_kind, opened, sha256
+from rlcc.gate.names import named
 from rlcc.gate.verdict import Check
 from rlcc.predicate import predicate_of
 from verify.trusted.certificate import Certificate, certificate_of, read_certificate
@@ -97,9 +98,7 @@ def attested(firmware: Path | Opened, certificate: Path | Certificate | None, en
         wrong = ""
     except Refused as refused:
         wrong = str(refused)
-    return Check(
-        group="proof",
-        name="attestation",
+    return named("proof.attestation")(
         value=f"refused: {wrong}" if wrong else f"signed by {key_id(key)[:12]}",
         limit="files and claims as signed",
         passed=not wrong,

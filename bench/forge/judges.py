@@ -82,7 +82,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a judge said. ``rows``: a verdict's checks by "group: name", where there is one."""
+    """What a judge said. ``rows``: a verdict's checks by id, where there is one."""
 
     judge: str
     outcome: Outcome
@@ -197,7 +197,7 @@ def _gated(judge: str, command: Sequence[str | Path], files: Files) -> Answer:
 def _rows(verdict: Path) -> dict[str, dict[str, Any]]:
     with contextlib.suppress(OSError, ValueError, KeyError):
         checks = json.loads(verdict.read_bytes())["checks"]
-        return {f"{row['group']}: {row['name']}": row for row in checks}
+        return {row["id"]: row for row in checks}
     return {}
 
 

@@ -326,7 +326,7 @@ def _said_to_be_unchecked(case: Case) -> bool:
     return "not checked" in unchecked and all(name in unchecked for name in names)
 
 
-PARENTS = "equality: parents named by the firmware"
+PARENTS = "equality.parents"
 
 
 def _another_report(case: Case) -> bool:
@@ -355,7 +355,7 @@ def _other_student(case: Case) -> bool:
 
 def _same_emission(case: Case) -> bool:
     """Options alone differ, and the verdict says that they emit these very files."""
-    row = case.answer.rows.get("equality: every file is as rlcc emits it")
+    row = case.answer.rows.get("equality.emitted")
     return case.only(r"details\.compiled(\..*|\[\].*)?|hash") and row is not None and bool(row["passed"])
 
 
@@ -459,13 +459,13 @@ def _proved_deviation(case: Case) -> bool:
     return row is not None and "at most" in str(row["value"])
 
 
-ALL_STATES = "teacher: distance from its neighbourhood, all states to 2^24, proved"
+ALL_STATES = "teacher.deviation_bound"
 
 
 def _compared_on_rollouts(case: Case) -> bool:
     """No claim over all states: the rows on rollouts and networks are all that is said of its actions."""
     rows = case.answer.rows
-    return not _proved_deviation(case) and any(name.startswith("teacher: action error") for name in rows)
+    return not _proved_deviation(case) and "teacher.rmse" in rows
 
 
 def _itself_the_specification(case: Case) -> bool:

@@ -12,6 +12,7 @@ from emulator.firmware import SOURCE
 from emulator.profile import Profile
 from rlcc.gate.held import hold
 from rlcc.gate.hints import Request, prove
+from rlcc.gate.names import named
 from rlcc.gate.remembered import Remembered
 from rlcc.gate.verdict import Check
 from rlcc.recipe import EmulateOptions
@@ -22,13 +23,7 @@ from verify.trusted.certificate import Certificate, certificate_of
 Progress = Callable[[str], None]
 PLACE = Path("certificate", "certificate.json")
 """Beside the firmware folder: where `rlcc run` writes it, and `rlcc gate` looks for it."""
-CHECK = partial(
-    Check,
-    group="proof",
-    name="certificate, checked again",
-    limit="equal to the program for all inputs, safe",
-    file=SOURCE,
-)
+CHECK = partial(named("proof.certificate"), limit="equal to the program for all inputs, safe", file=SOURCE)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The gate's checks: what was measured, beside what is allowed. Each is a pure function of reports and metrics."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from emulator.profile import Limits
 from emulator.report import EmulationReport
 from rlcc.evaluation.prediction import GOODPUT, QUEUE_BYTES, RTT, Compared
 from rlcc.gate.mends import mend
+from rlcc.gate.names import TITLES, named
 from rlcc.gate.neighbourhood import Outside
 from rlcc.gate.teacher_match import Errors
 from rlcc.gate.verdict import Check, Group
@@ -24,9 +25,6 @@ from verify.behaviour.finding import Finding
 from verify.trusted.deviation import TeacherClaim
 
 US_PS = 1_000_000
-THRESHOLDS = "vectors on both sides of every threshold"
-IN_CELLS = "action outside the teacher's around a state, greatest"
-IN_ALL_STATES = "distance from its neighbourhood, all states to 2^24, proved"
 
 
 def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
@@ -34,9 +32,7 @@ def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
     checks = []
     for host in hosts:
         checks.append(
-            Check(
-                group="equality",
-                name=f"C on the host, {host.compiler}, sanitized",
+            named("equality.host", of=host.compiler)(
                 value=f"{host.mismatches} of {host.vectors} differ" + (f", {host.fault}" if host.fault else ""),
                 limit="0 differ, no undefined behaviour",
                 passed=host.passed,
@@ -46,9 +42,7 @@ def equality(hosts: list[HostReport], report: EmulationReport) -> list[Check]:
         )
     stopped = report.fault or (None if report.cycles else "did not run")
     checks.append(
-        Check(
-            group="equality",
-            name=f"C on the core, {report.profile}, {report.compiler}",
+        named("equality.core", profile=report.profile, compiler=report.compiler)(
             value=f"{report.mismatches} of {report.vectors} differ" + (f", {stopped}" if stopped else ""),
             limit="0 differ",
             passed=stopped is None and report.mismatches == 0,
@@ -63,9 +57,7 @@ def as_emitted(differing: list[str]) -> list[Check]:
     """The folder must be what this rlcc emits for the student in it: also the header's defaults and the adapter, which
     no vector runs. Asked before any compiler sees the C."""
     return [
-        Check(
-            group="equality",
-            name="every file is as rlcc emits it",
+        named("equality.emitted")(
             value=", ".join(differing) + " differ" if differing else "all are",
             limit="all",
             passed=not differing,
@@ -83,9 +75,7 @@ def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
     missed = [(program.forest.features[f], value) for f, value in places if value not in seen[f]]
     detail = f"no vector has {missed[0][0]} = {missed[0][1]}; emit the firmware again" if missed else ""
     return [
-        Check(
-            group="equality",
-            name=THRESHOLDS,
+        named("equality.thresholds")(
             value=f"{len(places) - len(missed)} of {len(places)}",
             limit="all",
             passed=not missed,
@@ -97,14 +87,14 @@ def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
 
 def without_thresholds(what: str) -> Check:
     """The row of a decider that compares no feature with a threshold."""
-    return Check(group="equality", name=THRESHOLDS, value=f"no thresholds: {what}", limit="none", passed=True)
+    return named("equality.thresholds")(value=f"no thresholds: {what}", limit="none", passed=True)
 
 
 def not_judged(groups: Sequence[Group], reason: str) -> list[Check]:
     """A failing row for each group of checks that the gate did not come to."""
     return [
-        Check(
-            group=group, name=f"all checks of {group}", value="not judged", limit="judged", passed=False, detail=reason
+        named("*.all", part=group.replace(" ", "_"), group=group)(
+            value="not judged", limit="judged", passed=False, detail=reason
         )
         for group in groups
     ]
@@ -112,11 +102,8 @@ def not_judged(groups: Sequence[Group], reason: str) -> list[Check]:
 
 def without_teacher() -> list[Check]:
     """The rows of a model made elsewhere: nothing is there to compare it with."""
-    rows: list[tuple[Group, str]] = [("teacher", "actions compared with a teacher's"), ("network", "closed loop")]
-    return [
-        Check(group=group, name=name, value="no teacher: a model made elsewhere", limit="none", passed=True)
-        for group, name in rows
-    ]
+    rows = ("teacher.actions", "network.closed_loop")
+    return [named(row)(value="no teacher: a model made elsewhere", limit="none", passed=True) for row in rows]
 
 
 def on_linux(compared: Iterable[Compared]) -> list[Check]:
@@ -125,9 +112,7 @@ def on_linux(compared: Iterable[Compared]) -> list[Check]:
     for one in compared:
         seen, packets = one.linux, one.queue_off_bytes / FRAME_BYTES
         checks.append(
-            Check(
-                group="network",
-                name=f"{one.cell} on Linux, beside netsim",
+            named("network.linux", of=one.cell)(
                 value=f"goodput {seen.goodput:.4f} ({one.netsim.goodput:.4f}), RTT {seen.rtt_us:,.0f} us "
                 f"({one.rtt_off:+.1%}), queue {seen.queue_bytes:,.0f} B ({packets:+.2f} packets)",
                 limit=f"{GOODPUT:.0%}, {RTT:.0%}, {QUEUE_BYTES // FRAME_BYTES} packets",
@@ -141,9 +126,7 @@ def on_linux(compared: Iterable[Compared]) -> list[Check]:
 def object_code(report: EmulationReport) -> list[Check]:
     """No float, division, library call, static data; what the engine cannot hold is a matter of `sizes`."""
     return [
-        Check(
-            group="object code",
-            name="nothing forbidden in the object code",
+        named("object_code.forbidden")(
             value="; ".join(report.forbidden) or "none",
             limit="none",
             passed=not report.forbidden,
@@ -157,14 +140,12 @@ def sizes(report: EmulationReport, engine: Limits, asked: Sizes) -> list[Check]:
     stack = None if report.stack_bytes is None else max(report.stack_bytes, report.stack_bytes_measured)
     rows = [
         ("code", report.code_bytes, engine.code_bytes, asked.code),
-        ("constant tables", report.table_bytes, engine.table_bytes, asked.table),
-        ("context of a flow", report.context_bytes, engine.context_bytes, asked.context),
+        ("table", report.table_bytes, engine.table_bytes, asked.table),
+        ("context", report.context_bytes, engine.context_bytes, asked.context),
         ("stack", stack, engine.stack_bytes, asked.stack),
     ]
     return [
-        Check(
-            group="size",
-            name=name,
+        named(f"size.{name}")(
             value="not known" if size is None else f"{size} B",
             limit=f"{most if own is None else min(most, own)} B",
             passed=size is not None and size <= (most if own is None else min(most, own)),
@@ -186,39 +167,44 @@ def budget(
     """The worst case against the budget at the profile's clock: proved for all inputs where there is a certificate,
     else a ``bound`` that holds for all inputs, where it is within the budget; and the slowest vector on the core, which
     must not be slower than that. Without: that vector and a margin. ``line``: of the C, where most of it is spent."""
-    check = partial(Check, group="budget", file=SOURCE, line=line)
     limit = _us(budget_ps)
     if report.cycles is None:
-        return [check(name="decision time", value="did not run", limit=limit, passed=False)]
+        return [named("budget.not_run")(value="did not run", limit=limit, passed=False, file=SOURCE, line=line)]
     slowest = f"slowest: vector {report.slowest.index} ({report.slowest.kind})" if report.slowest else ""
     if proved is None and bound is not None and bound * US_PS / report.clock_mhz <= budget_ps:
-        proved, name, how = bound, "decision time, bound over all inputs, proved", f"{bound} cycles, the bound"
+        proved, key, how = bound, "budget.bound", f"{bound} cycles, the bound"
     elif proved is not None:
-        name, how = "decision time, worst case of all inputs, proved", f"{proved} cycles, as proved"
+        key, how = "budget.wcet", f"{proved} cycles, as proved"
     else:
         most, state = _most_cycles(report)
         worst_ps = most * (1 + margin) * US_PS / report.clock_mhz
         added = f" + {margin:.4%}".replace(".0000%", "%") if margin else ""
-        name = f"decision time, measured maximum over {report.vectors} vectors{added and ' and a margin'}, not proved"
         value = f"{most} cycles{added} at {report.clock_mhz:g} MHz = {_us(worst_ps)}"
-        name += f", {state}" if state != "hot" else ""
         seen = slowest if state == "hot" else f"in the state {state}; hot {report.cycles.max}"
         seen += "" if bound is None else f"; no input takes more than {bound} cycles"
-        return [check(name=name, value=value, limit=limit, passed=worst_ps <= budget_ps, detail=seen)]
+        check = named(
+            "budget.measured",
+            vectors=report.vectors,
+            with_margin=" and margin" if added else "",
+            state="" if state == "hot" else f", {state}",
+        )
+        return [check(value=value, limit=limit, passed=worst_ps <= budget_ps, detail=seen, file=SOURCE, line=line)]
     worst_ps = proved * US_PS / report.clock_mhz
     return [
-        check(
-            name=name,
+        named(key)(
             value=f"{proved} cycles at {report.clock_mhz:g} MHz = {_us(worst_ps)}",
             limit=limit,
             passed=worst_ps <= budget_ps,
+            file=SOURCE,
+            line=line,
         ),
-        check(
-            name=f"slowest of {report.vectors} vectors on the core",
+        named("budget.slowest_vector", vectors=report.vectors)(
             value=f"{report.cycles.max} cycles",
             limit=how,
             passed=report.cycles.max <= proved,
             detail=slowest,
+            file=SOURCE,
+            line=line,
         ),
     ]
 
@@ -235,37 +221,43 @@ def _most_cycles(report: EmulationReport) -> tuple[int, str]:
 
 def behaviour(findings: Iterable[Finding]) -> list[Check]:
     """What the policy does, decided for all inputs. What is not decided does not pass."""
-    return [
-        Check(
-            group="behaviour",
-            name=finding.says,
-            value=finding.value,
-            limit="holds" if finding.verdict != "found" else "none asked for",
-            passed=finding.verdict in ("holds", "found"),
-            detail=finding.shown,
+    checks: list[Check] = []
+    numbers = Counter[str]()
+    for finding in findings:
+        numbers[finding.kind] += 1
+        check = named(
+            "behaviour.*",
+            part=finding.kind,
+            of=str(numbers[finding.kind]),
+            title=TITLES[finding.kind],
+            says=finding.says,
         )
-        for finding in findings
-    ]
+        checks.append(
+            check(
+                value=finding.value,
+                limit="holds" if finding.verdict != "found" else "none asked for",
+                passed=finding.verdict in ("holds", "found"),
+                detail=finding.shown,
+            )
+        )
+    return checks
 
 
 def teacher(errors: Errors, allowed: Match) -> list[Check]:
     """The program's actions beside its teacher's. NaN never passes."""
-    of = f", {errors.decisions:,} decisions of {errors.rollouts}"
     rows = [
-        ("action error, RMS", of, errors.rmse, allowed.rmse),
-        ("action error, 99th percentile", "", errors.p99, allowed.p99),
-        ("action error, maximum", "", errors.maximum, allowed.maximum),
+        ("rmse", "action error, RMS", errors.rmse, allowed.rmse),
+        ("p99", "action error, 99th percentile", errors.p99, allowed.p99),
+        ("maximum", "action error, maximum", errors.maximum, allowed.maximum),
     ]
     return [
-        Check(
-            group="teacher",
-            name=kind + of,
+        named(f"teacher.{figure}", decisions=f"{errors.decisions:,}", rollouts=errors.rollouts)(
             value=f"{error:.5f}",
             limit=f"{most:g}",
             passed=error <= most,
             detail="" if error <= most else mend(kind).removeprefix("; "),
         )
-        for kind, of, error, most in rows
+        for figure, kind, error, most in rows
     ]
 
 
@@ -276,9 +268,7 @@ def same_eyes(pupil: Pupil, policy: Policy) -> Check:
     for name in Header.model_fields:
         if name != "observation" and getattr(pupil, name) != getattr(policy, name):
             other.append("action map" if name == "action" else name)
-    return Check(
-        group="teacher",
-        name="observation, action map and limits",
+    return named("teacher.interface")(
         value=", ".join(other) + " not the teacher's" if other else "all are the teacher's",
         limit="all",
         passed=not other,
@@ -296,9 +286,7 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
         f"{outside.missed} intervals of signals were not looked into: more thresholds than can be judged; distil with "
         "fewer trees or borders"
     )
-    return Check(
-        group="teacher",
-        name=IN_CELLS,
+    return named("teacher.deviation")(
         value=f"{outside.distance:.5f} in {outside.visited:,} of {outside.cells:,} cells",
         limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
         passed=passed,
@@ -308,16 +296,14 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
 
 def without_cells(reason: str, *, passed: bool) -> Check:
     """The row of a decider that has no cells to look into."""
-    return Check(
-        group="teacher", name=IN_CELLS, value="not measured", limit="none", passed=passed, note=reason, detail=reason
-    )
+    return named("teacher.deviation")(value="not measured", limit="none", passed=passed, note=reason, detail=reason)
 
 
 def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
     """The same over all states whose signals stay below 2^24. ``claim``: the proved distance, or why there is none,
     which passes only where the recipe demands no proof."""
     limit = allowed.limit if allowed.proved_limit is None else allowed.proved_limit
-    check = partial(Check, group="teacher", name=IN_ALL_STATES)
+    check = named("teacher.deviation_bound")
     most = f"{limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)"
     if isinstance(claim, str):
         if allowed.proof:
@@ -337,7 +323,7 @@ def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
 
 def undefined_in_states(reason: str) -> Check:
     """The row of agents whose actions have no distance from a neighbourhood."""
-    return Check(group="teacher", name=IN_ALL_STATES, value="not defined", limit="none", passed=True, note=reason)
+    return named("teacher.deviation_bound")(value="not defined", limit="none", passed=True, note=reason)
 
 
 def _us(ps: float) -> str:

@@ -10,7 +10,6 @@ does: who makes a network more chaotic gains no more than that.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import hypot, inf, isfinite, isnan, nan
 from statistics import fmean
 from typing import Any
@@ -19,6 +18,7 @@ from netsim.metric_names import METRICS
 from netsim.tolerance import Allowance, Tolerance
 from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.gate.mends import mend
+from rlcc.gate.names import named
 from rlcc.gate.verdict import Check
 
 TEACHER, STUDENT, LATER = ROLES = ("teacher", "student", "teacher, 10 ns later")
@@ -98,9 +98,7 @@ class Comparison:
         off = [self._text(self.difference), f"noise {self._text(self.noise, sign='')}"]
         if not self.teacher_passes:
             off.append(f"itself {self._text(self.itself)}")
-        return Check(
-            group="network",
-            name=f"{self.scenario} {name}",
+        return named("network.*", part=self.name, of=self.scenario, metric=name)(
             value=f"{self.value:.{decimals}f}{unit} ({', '.join(off)})",
             limit=self._limit(),
             passed=self.passed,
@@ -170,12 +168,12 @@ def compare(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[Com
 def network(outcomes: Sequence[PolicyMetrics], comparisons: Sequence[Comparison], tolerance: Tolerance) -> list[Check]:
     """The student beside its teacher, scenario by scenario; ``comparisons``: those of the outcomes (``compare``). NaN
     never passes, nor does a metric that no scenario has."""
-    failed = partial(Check, group="network", passed=False)
     if not outcomes or any(not outcome.metrics for outcome in outcomes):
-        return [failed(name="closed loop", value="nothing ran", limit="a scenario")]
+        return [named("network.closed_loop")(value="nothing ran", limit="a scenario", passed=False)]
     missing = [name for name in tolerance if name not in {one.name for one in comparisons}]
     return [one.check() for one in comparisons] + [
-        failed(name=name, value="in no scenario", limit=limit_text(tolerance[name])) for name in missing
+        named("network.no_scenario", of=name)(value="in no scenario", limit=limit_text(tolerance[name]), passed=False)
+        for name in missing
     ]
 
 

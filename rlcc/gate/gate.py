@@ -174,7 +174,7 @@ def judge(
         sights = replace(sights, certificate=core.certificate, costs=core.costs, source=source)
         if options.property:
             checks += _of_file(manifest, behaviour(_findings(job, core.certificate)))
-        equal = all(check.passed for check in checks if check.group == "equality" and check.name != PARENTS)
+        equal = all(check.passed for check in checks if check.group == "equality" and check.id != PARENTS)
         if pair is None:
             checks += without_teacher()
         elif not equal:

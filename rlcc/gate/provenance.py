@@ -9,10 +9,12 @@ from pathlib import Path
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened
 from decision.policy.student import NAME as STUDENT_NAME
+from rlcc.gate.names import named
 from rlcc.gate.verdict import Check
 from teachers.teacher import Teacher
 
-PARENTS = "parents named by the firmware"
+PARENTS = "equality.parents"
+"""The id of its check."""
 STUDENT, ROLLOUTS = "student", "rollouts"
 """Kinds, and the folders' names beside the firmware."""
 
@@ -30,18 +32,16 @@ def provenance(firmware: Opened, teacher: Teacher | None) -> Check:
             wrong.append(f"its {STUDENT_NAME} is not the named student's")
         if teacher is not None and student.parents.get("teacher") != known["teacher"]:
             wrong.append("the student beside the firmware names another teacher")
-    named = (student or firmware).parents
-    rollouts = _beside(firmware, ROLLOUTS, wrong) if ROLLOUTS in named and not wrong else None
+    ancestors = (student or firmware).parents
+    rollouts = _beside(firmware, ROLLOUTS, wrong) if ROLLOUTS in ancestors and not wrong else None
     if rollouts is not None:
         held.append(ROLLOUTS)
-        if rollouts.hash != named[ROLLOUTS]:
+        if rollouts.hash != ancestors[ROLLOUTS]:
             wrong.append("the rollouts beside the firmware are others than its student names")
-    unchecked = sorted({*firmware.parents, *named} - {*held})
+    unchecked = sorted({*firmware.parents, *ancestors} - {*held})
     said = [f"{', '.join(held)} as named"] if held and not wrong else []
     said += [f"{', '.join(unchecked)} not checked"] if unchecked else []
-    return Check(
-        group="equality",
-        name=PARENTS,
+    return named(PARENTS)(
         value="; ".join(wrong or said) or "it names none",
         limit="as named, where they are there",
         passed=not wrong,

@@ -12,7 +12,8 @@ from decision.artefact.documents import load_json, validate
 from decision.artefact.errors import InputError
 from emulator.firmware import SOURCE
 from emulator.report import EmulationReport
-from rlcc.gate.verdict import Check, Verdict
+from rlcc.gate.names import named
+from rlcc.gate.verdict import Check, parsed
 from rlcc.reports.folder import JSON
 
 MOST = 2**40
@@ -57,9 +58,7 @@ class Reference:
 def read_reference(path: Path) -> Reference:
     """The verdict.json in ``path``, a file or the folder of a verdict; InputError where it is none, or of a FAIL."""
     file = path / JSON if path.is_dir() else path
-    data = load_json(file)
-    outcome = data.pop("verdict", None) if isinstance(data, dict) else None
-    verdict = validate(Verdict, data, str(file))
+    outcome, verdict = parsed(load_json(file), str(file))
     if outcome != "PASS" or not verdict.passed:
         raise InputError(f"{file} is the verdict of a FAIL, nothing to be held against; {AGAIN}")
     figures = validate(_Measured, verdict.measured, f"{file}: measured")
@@ -94,17 +93,15 @@ def regression(
     was = reference.figures.emulation
     rows: list[tuple[str, int, int | None, int]] = []
     if reference.figures.worst_case_cycles is not None and proved is not None:
-        rows.append(("cycles, worst case, proved", reference.figures.worst_case_cycles, proved, line))
+        rows.append(("wcet", reference.figures.worst_case_cycles, proved, line))
     rows += [
-        ("cycles, slowest vector", was.cycles.max, report.cycles.max if report.cycles else None, line),
-        ("bytes of code", was.code_bytes, report.code_bytes, 0),
-        ("bytes of constant tables", was.table_bytes, report.table_bytes, 0),
-        ("bytes of stack", was.stack_bytes, report.stack_bytes, 0),
+        ("slowest_vector", was.cycles.max, report.cycles.max if report.cycles else None, line),
+        ("code", was.code_bytes, report.code_bytes, 0),
+        ("table", was.table_bytes, report.table_bytes, 0),
+        ("stack", was.stack_bytes, report.stack_bytes, 0),
     ]
     return [
-        Check(
-            group="regression",
-            name=name,
+        named(f"regression.{figure}")(
             value="not known" if new is None else f"{new} ({_more(new, old)})",
             limit=f"{old} + {most:.4g} of it",
             passed=new is not None and new <= old * (1 + most),
@@ -112,7 +109,7 @@ def regression(
             file=SOURCE,
             line=at,
         )
-        for name, old, new, at in rows
+        for figure, old, new, at in rows
     ]
 
 

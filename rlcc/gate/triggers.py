@@ -6,7 +6,6 @@ program drives in its own, the teacher in its own.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from decision.policy.records import Trajectories
 from emulator.firmware import SOURCE
 from emulator.report import EmulationReport
 from rlcc.gate.checks import US_PS
+from rlcc.gate.names import named
 from rlcc.gate.verdict import Check
 from rlcc.recipe import GateOptions
 
@@ -37,38 +37,36 @@ def budget_by_trigger(report: EmulationReport, options: GateOptions, shares: Sha
     """Decisions of both kinds against the budget, their mean against what is asked of it, and how often the triggers
     fire."""
     mhz, budget, checks = report.clock_mhz, options.budget, []
-    check = partial(Check, group="budget", file=SOURCE)
     mean = 0.0
-    for value, part, words in ((0, 1 - shares.program, "does not fire"), (1, shares.program, "fires")):
+    for value, part, key in ((0, 1 - shares.program, "trigger_idle"), (1, shares.program, "trigger_fired")):
+        check = named(f"budget.{key}")
         cycles = report.told.get(f"{TRIGGERED.name}={value}")
         if cycles is None:
-            checks.append(check(name=f"where the trigger {words}", value="no vector", limit="one", passed=False))
+            checks.append(check(value="no vector", limit="one", passed=False, file=SOURCE))
             continue
         mean += part * cycles.mean
         most = cycles.max * (1 + options.margin) * US_PS / mhz
         checks.append(
             check(
-                name=f"where the trigger {words}, measured maximum and a margin, not proved",
                 value=f"{cycles.max} cycles + {options.margin:.0%} = {most / US_PS:.3f} us",
                 limit=f"{budget / US_PS:.3f} us",
                 passed=most <= budget,
+                file=SOURCE,
             )
         )
     limit = options.budget if options.mean_budget is None else options.mean_budget
     taken = mean * US_PS / mhz
     checks.append(
-        check(
-            name=f"mean, where it fires in {shares.program:.1%} of the decisions",
+        named("budget.mean", share=f"{shares.program:.1%}")(
             value=f"{mean:.0f} cycles = {taken / US_PS:.3f} us",
             limit=f"{limit / US_PS:.3f} us",
             passed=len(report.told) == 2 and taken <= limit,
+            file=SOURCE,
         )
     )
     off = shares.program - shares.teacher
     checks.append(
-        Check(
-            group="teacher",
-            name="share of decisions in which the trigger fires",
+        named("teacher.trigger_share")(
             value=f"{shares.program:.1%}, the teacher's {shares.teacher:.1%}",
             limit=f"±{options.match.trigger_difference:.1%}",
             passed=abs(off) <= options.match.trigger_difference,

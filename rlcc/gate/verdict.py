@@ -1,18 +1,26 @@
 """The verdict on a firmware folder: checks, each with its figure and its limit. How it is written: rlcc/reports."""
 
+from collections import Counter
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from decision.artefact.documents import validate
+from decision.artefact.errors import InputError
+
+FORMAT = 2
+"""Format 1 had no ids, and other names (docs/gate.md, "Names in format 1")."""
 Group = Literal["equality", "object code", "size", "proof", "budget", "regression", "behaviour", "teacher", "network"]
 
 
 class Check(BaseModel):
-    """One thing that must hold. ``value`` and ``limit`` are for people; ``detail`` says what to do or where to look;
-    ``note``, also where it passed, what the figure and its limit do not tell.
+    """One thing that must hold. ``id`` is stable and unique in a verdict: programs look a check up by it. ``name``,
+    ``value`` and ``limit`` are for people; ``detail`` says what to do or where to look; ``note``, also where it passed,
+    what the figure and its limit do not tell.
     ``file`` of the firmware folder is what the check is about, ``line`` (from 1; 0: none) the place in it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    id: str = Field(min_length=1)
     group: Group
     name: str
     value: str
@@ -54,7 +62,7 @@ class Verdict(BaseModel):
     (``network``, every metric of every run; ``fidelity``, what was judged of them beside the teacher's own noise)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     policy: str
     firmware: str
     student: str
@@ -64,6 +72,14 @@ class Verdict(BaseModel):
     worst_path: WorstPath | None = None
     measured: dict[str, Any]
 
+    @field_validator("checks")
+    @classmethod
+    def _unique_ids(cls, checks: list[Check]) -> list[Check]:
+        twice = [one for one, count in Counter(check.id for check in checks).items() if count > 1]
+        if twice:
+            raise ValueError(f"two checks have the id {twice[0]}")
+        return checks
+
     @property
     def passed(self) -> bool:
         """All checks hold; a verdict without any is no pass."""
@@ -71,6 +87,18 @@ class Verdict(BaseModel):
 
     def failures(self) -> list[Check]:
         return [check for check in self.checks if not check.passed]
+
+
+def parsed(data: Any, where: str) -> tuple[str | None, Verdict]:
+    """Returns the outcome that a verdict.json states ("PASS", "FAIL"; None: it states none), and the verdict.
+    InputError where it is none of this format; ``where``: its place, for the sentence."""
+    if isinstance(data, dict) and data.get("format") == 1:
+        raise InputError(
+            f"{where} is a verdict of format 1, and this rlcc reads format {FORMAT}; judge its firmware again with "
+            "this rlcc (docs/gate.md says what changed)"
+        )
+    said = {key: value for key, value in data.items() if key != "verdict"} if isinstance(data, dict) else data
+    return data.get("verdict") if isinstance(data, dict) else None, validate(Verdict, said, where)
 
 
 def schema() -> dict[str, Any]:

@@ -16,6 +16,8 @@ def junit(verdict: Verdict) -> str:
     )
     for check in verdict.checks:
         case = ElementTree.SubElement(suite, "testcase", classname=f"rlcc.{check.group}", name=printable(check.name))
+        properties = ElementTree.SubElement(case, "properties")
+        ElementTree.SubElement(properties, "property", name="id", value=printable(check.id))
         if not check.passed:
             text = printable(f"{check.value}, limit {check.limit}")
             failure = ElementTree.SubElement(case, "failure", message=text)

@@ -1,6 +1,7 @@
 """Markdown: the table of checks and the costliest lines, for a job summary."""
 
 from rlcc.gate.verdict import Verdict
+from rlcc.reports.legend import COLUMNS
 
 
 def markdown(verdict: Verdict) -> str:
@@ -9,17 +10,19 @@ def markdown(verdict: Verdict) -> str:
         "",
         f"firmware `{verdict.firmware[:12]}`, student `{verdict.student[:12]}`, teacher `{verdict.teacher[:12]}`",
         "",
-        "| | check | value | limit | |",
-        "|---|---|---|---|---|",
+        "## Checks",
+        "| " + " | ".join(COLUMNS) + " |",
+        "|" + "---|" * len(COLUMNS),
     ]
     for check in verdict.checks:
         told = " ".join(filter(None, ("ok" if check.passed else "**FAIL**", check.detail, check.note)))
         cells = [check.group, check.name, check.value, check.limit, told]
         lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    lines += ["", *(f"- **{heading}**: {meaning}" for heading, meaning in COLUMNS.items())]
     path = verdict.worst_path
     if path is not None:
-        lines += ["", f"Costliest lines of C, {cell(path.input)}, {path.cycles:g} cycles:", ""]
-        lines += ["| line | function | cycles | |", "|---:|---|---:|---|"]
+        lines += ["", "## Most expensive C lines", f"{path.cycles:g} cycles, {cell(path.input)}.", ""]
+        lines += ["| line | function | cycles | code |", "|---:|---|---:|---|"]
         lines += [f"| {c.line or ''} | {cell(c.function)} | {c.cycles:g} | {code(c.text)} |" for c in path.lines]
     return "\n".join(lines) + "\n"
 

@@ -19,16 +19,16 @@ NAME = "rlcc gate"
 SOURCE = "rlcc_policy.c"
 WORST = "worst-path"
 MEANING = {
-    "equality": "The firmware is not the model's",
-    "object code": "The object code holds what the engine forbids",
-    "size": "The firmware is larger than it may be",
-    "proof": "There is no proof of this firmware that holds",
-    "budget": "A decision takes longer than it may",
-    "regression": "The firmware got worse than its reference",
-    "behaviour": "The policy does what it must not",
-    "teacher": "The firmware's actions are not its teacher's",
-    "network": "The firmware does not keep up with its teacher in the network",
-    WORST: "The line of C that costs most on the worst path",
+    "equality": "Firmware and program differ",
+    "object code": "Forbidden constructs in the object code",
+    "size": "The firmware exceeds a size limit",
+    "proof": "No valid certificate for this firmware",
+    "budget": "The decision time exceeds the budget",
+    "regression": "Regression from the reference firmware",
+    "behaviour": "The policy violates a property",
+    "teacher": "Actions deviate from the teacher's",
+    "network": "Network metrics are worse than the teacher's",
+    WORST: "Most expensive C line on the worst path",
 }
 
 
@@ -75,7 +75,7 @@ def _failure(check: Check, base: str, path: WorstPath | None) -> dict[str, Any]:
         "level": "error",
         "message": {"text": text},
         "locations": [_location(base, check.file or "manifest.json", check.line)],
-        "partialFingerprints": {"check/v1": f"{check.group}: {check.name}"},
+        "partialFingerprints": {"check/v2": check.id},
     }
     if check.group in ("budget", "regression") and path is not None:
         result["relatedLocations"] = _related(path, base)
@@ -84,7 +84,7 @@ def _failure(check: Check, base: str, path: WorstPath | None) -> dict[str, Any]:
 
 def _worst(path: WorstPath, base: str) -> dict[str, Any]:
     first = path.placed[0]
-    text = f"{first.cycles:g} of {path.cycles:g} cycles of the worst path ({path.input}) are of this line"
+    text = f"{first.cycles:g} of {path.cycles:g} cycles of the worst path ({path.input}) are spent on this line"
     return {
         "ruleId": _id(WORST),
         "kind": "informational",
@@ -92,7 +92,7 @@ def _worst(path: WorstPath, base: str) -> dict[str, Any]:
         "message": {"text": text},
         "locations": [_location(base, SOURCE, first.line)],
         "relatedLocations": _related(path, base)[1:],
-        "partialFingerprints": {"check/v1": WORST},
+        "partialFingerprints": {"check/v2": WORST},
     }
 
 

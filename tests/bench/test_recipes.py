@@ -11,7 +11,8 @@ from decision.artefact import manifest
 from decision.ir.forest import Forest, oblivious
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from rlcc.gate.verdict import Check, Verdict
+from rlcc.gate.names import named
+from rlcc.gate.verdict import Verdict
 from teachers.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,8 +31,8 @@ def verdict(passed: bool = True, proved: int | None = 93, bound: int | None = No
         ],
     }
     checks = [
-        Check(group="size", name="code", value="1116 B", limit="16384 B", passed=True),
-        Check(group="network", name="loss", value="0.5", limit="+0.0001", passed=passed),
+        named("size.code")(value="1116 B", limit="16384 B", passed=True),
+        named("network.no_scenario", of="loss")(value="0.5", limit="+0.0001", passed=passed),
     ]
     return Verdict(
         policy="p", firmware="f", student="s", teacher="t", profile="ibex-small", checks=checks, measured=measured
@@ -73,7 +74,9 @@ def test_a_row_says_what_the_student_costs_and_whether_it_is_proved(runs: Path) 
 def test_what_is_not_proved_and_what_fails_is_said(runs: Path) -> None:
     page = written(runs, verdict(passed=False, proved=None))
     assert row(page)[2:9] == ["FAIL", "1 of 2", "3", "2", "88", "92", "no"]
-    assert "- rl-cc fails: loss, 0.5 where +0.0001 is allowed\n" in page
+    (failed,) = [line for line in page.splitlines() if line.startswith("- rl-cc fails: ")]
+    name = verdict(passed=False).checks[1].name
+    assert [text in failed for text in (name, "0.5", "+0.0001")] == [True] * 3
     assert row(written(runs, verdict(proved=None, bound=95)))[7:9] == ["95", "bounded"]
 
 

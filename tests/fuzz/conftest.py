@@ -26,7 +26,8 @@ from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import ENTRY
 from emulator.profile import load_profile
 from rlcc.attestation import attest
-from rlcc.gate.verdict import Check, Verdict
+from rlcc.gate.names import named
+from rlcc.gate.verdict import Verdict
 from teachers.save import save
 from teachers.teacher import make_teacher
 from verify.prover.certify import certify
@@ -97,7 +98,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def verdict() -> dict[str, Any]:
     """A verdict with the figures that a reference needs."""
-    check = Check(group="budget", name="decision time", value="9 cycles", limit="1 us", passed=True)
+    check = named("budget.wcet")(value="9 cycles", limit="1 us", passed=True)
     emulation: dict[str, Any] = {
         "profile": "ibex-small",
         "profile_hash": "0" * 64,

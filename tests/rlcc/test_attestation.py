@@ -238,7 +238,7 @@ def test_the_gate_has_a_row_for_it(signed: Path, pipeline: Any, capsys: pytest.C
     sign_again(signed, predicate={})
     assert cli.main([str(each) for each in asked]) == 1
     checks = json.loads((signed / "verdict/verdict.json").read_text())["checks"]
-    assert [each["name"] for each in checks if not each["passed"]] == ["attestation"]
+    assert [each["id"] for each in checks if not each["passed"]] == ["proof.attestation"]
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,8 @@ def test_the_gate_compares_networks_with_teacher_and_student_at_the_queues(run: 
     assert verdict["verdict"] == "PASS"
     groups = {check["group"] for check in verdict["checks"]}
     assert groups == {"equality", "object code", "size", "proof", "budget", "teacher", "network"}
-    names = [check["name"] for check in verdict["checks"] if check["group"] == "network"]
-    assert names[-1] == "many-to-one:8 queue max B"
+    ids = [check["id"] for check in verdict["checks"] if check["group"] == "network"]
+    assert ids[-1] == "network.queue_max_bytes[many-to-one:8]"
     teacher, student, _ = (each["metrics"][0] for each in verdict["measured"]["network"])
     assert teacher["cnps"] > 0
     assert teacher["decisions"] == student["decisions"]  # of the flows, which DCQCN steers

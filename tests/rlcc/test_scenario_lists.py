@@ -73,12 +73,9 @@ match = {{ rmse = 1, p99 = 1, maximum = 1, duration = "12 ms" }}
     code = cli.main(["gate", str(root / "firmware"), "--recipe", str(root / "good.toml"), "--no-certificate"])
     verdict = json.loads((root / "verdict/verdict.json").read_text())
     judged = [check for check in verdict["checks"] if check["group"] == "network"]
-    of = {
-        kind: [check["name"] for check in judged if check["name"].startswith(f"{kind}: ") or kind in check["name"]]
-        for kind in KINDS
-    }
-    assert all(len(names) >= 4 for names in of.values()), of
-    ends = [kind for kind, names in of.items() if any("slowdown" in name for name in names)]
+    of = {kind: [check["id"] for check in judged if check["id"].endswith(f"[{kind}]")] for kind in KINDS}
+    assert all(len(ids) >= 4 for ids in of.values()), of
+    ends = [kind for kind, ids in of.items() if f"network.slowdown_mean[{kind}]" in ids]
     assert ends == KINDS[1:4]
     assert code == 0, [check for check in verdict["checks"] if not check["passed"]]
     outcomes = verdict["measured"]["network"]

@@ -112,35 +112,35 @@ def _figures(verdict: Verdict, options: GateOptions) -> list[Figure]:
     emulation = measured.get("emulation") or {}
     if emulation.get("cycles"):
         proved, bound, budget = measured.get("worst_case_cycles"), measured.get("bound_cycles"), options.budget / US_PS
-        name, cycles = "slowest vector, not proved", emulation["cycles"]["max"]
+        name, cycles = "slowest test vector (measured, not proved)", emulation["cycles"]["max"]
         if proved:
-            name, cycles = "worst case, proved", proved
+            name, cycles = "WCET (proved)", proved
         elif bound and bound / emulation["clock_mhz"] <= budget:
-            name, cycles = "bound over all inputs, proved", bound
+            name, cycles = "WCET bound (proved)", bound
         us = cycles / emulation["clock_mhz"]
         figures.append(Figure(name, f"{cycles} cycles = {us:.3f} us", f"{budget:.3g} us", us / budget))
-    sizes = {check.name: check for check in verdict.checks if check.group == "size"}
-    for name in ("code", "constant tables"):
-        if name in sizes and sizes[name].value.endswith(" B"):
-            size, most = (int(text.removesuffix(" B")) for text in (sizes[name].value, sizes[name].limit))
-            figures.append(Figure(name, f"{size:,} B", f"{most:,} B", size / most if most else None))
+    checks = {check.id: check for check in verdict.checks}
+    for one in (checks.get("size.code"), checks.get("size.table")):
+        if one is not None and one.value.endswith(" B"):
+            size, most = (int(text.removesuffix(" B")) for text in (one.value, one.limit))
+            figures.append(Figure(one.name, f"{size:,} B", f"{most:,} B", size / most if most else None))
     errors = measured.get("teacher")
     if errors:
         limit = options.match.rmse
         share = errors["rmse"] / limit if limit else None
-        figures.append(Figure("action error, RMS", f"{errors['rmse']:.5f}", f"{limit:g}", share))
+        figures.append(Figure("action error vs teacher, RMS", f"{errors['rmse']:.5f}", f"{limit:g}", share))
     return figures
 
 
 def _surface(sights: Sights) -> Surface | str:
     if sights.teacher is None:
-        return "There is no teacher: the model was made elsewhere."
+        return "No teacher: the model comes from another library."
     if not isinstance(sights.decider, Student):
-        return "What decides is a network in int8, which has no thresholds to draw."
+        return "No thresholds to draw: the policy is an int8 network."
     if sights.states is None:
-        return "The gate did not come to the teacher's states."
+        return "Not available: the gate stopped before the teacher's states."
     if not same_eyes(sights.decider, sights.teacher.policy).passed:
-        return "The student does not observe what its teacher does."
+        return "Not available: student and teacher observe different signals."
     try:
         return surface(sights.decider, sights.teacher, sights.states)
     except InputError as error:
@@ -150,7 +150,7 @@ def _surface(sights: Sights) -> Surface | str:
 def _cycles(judgement: Judgement) -> Cycles | str:
     costs, emulation = judgement.sights.costs, judgement.verdict.measured.get("emulation") or {}
     if costs is None or not emulation.get("clock_mhz"):
-        return "The engine did not tell the cycles of each instruction."
+        return "Not available: the engine does not report cycles per instruction."
     return Cycles(
         costs.of,
         costs.cycles,
@@ -165,5 +165,5 @@ def _unproved(verdict: Verdict, options: GateOptions) -> str:
     if refused is not None:
         return f"No proof holds: {refused.value}."
     if not options.proof:
-        return "No proof was asked for: the budget is held against the slowest vector and a margin."
-    return "Nothing is proved of this firmware: the budget is held against the slowest vector and a margin."
+        return "No proof requested: the budget is compared with the slowest vector plus margin."
+    return "Nothing is proved for this firmware: the budget is compared with the slowest vector plus margin."

@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 from rlcc.reports.html.gather import Report
+from rlcc.reports.legend import COLUMNS
 
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPTS = "report.html.j2", "report.css", ("surface.js", "series.js")
@@ -36,6 +37,7 @@ def render(report: Report) -> str:
     return templates.get_template(TEMPLATE).render(
         report=report,
         verdict=report.verdict,
+        columns=COLUMNS,
         style=Markup((FOLDER / STYLE).read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -74,8 +74,8 @@ rlcc.series = () => {
       t: run[who].t, values: run[who].queue, style: `stroke:var(--${who});stroke-width:1.5${who === "student" ? ";stroke-dasharray:6 3" : ""}`,
     }));
     place.replaceChildren(
-      chart("teacher: goodput", "Gb/s a flow", run, flows("teacher"), rates),
-      chart("student: goodput", "Gb/s a flow", run, flows("student"), rates),
+      chart("teacher: goodput", "Gb/s per flow", run, flows("teacher"), rates),
+      chart("student: goodput", "Gb/s per flow", run, flows("student"), rates),
       chart("longest queue", "KB", run, queue, queues),
     );
     place.lastChild.append(element("p", {}, element("span", {class: "key teacher"}), "teacher", element("span", {class: "key student"}), "student (dashed)"));
@@ -86,7 +86,7 @@ rlcc.series = () => {
   const select = element("select", {"aria-label": "scenario"});
   series.forEach((run, n) => select.append(element("option", {value: n}, run.scenario)));
   select.addEventListener("change", () => rlcc.scenario(+select.value));
-  const all = element("button", {type: "button"}, "all of it");
+  const all = element("button", {type: "button"}, "reset zoom");
   all.addEventListener("click", () => rlcc.zoom());
   form.append(element("label", {}, "scenario", select), all);
   form.hidden = false;

@@ -183,14 +183,14 @@ def test_results_of_other_code_are_not_taken(monkeypatch: pytest.MonkeyPatch, su
     assert json.loads((tmp_path / "results.jsonl").read_text())[1]["field"] == "cells"
 
 
-PROVED = "teacher: distance from its neighbourhood, all states to 2^24, proved"
+PROVED = "teacher.deviation_bound"
 ROWS: dict[str, tuple[dict[str, str], str]] = {
     "proved": ({PROVED: "0.18513 at most, 0.18485 in one state"}, "weaker"),
     "left out, which is no proof": (
-        {PROVED: "not proved: these set knobs", "teacher: action error, RMS": "0"},
+        {PROVED: "not proved: these set knobs", "teacher.rmse": "0"},
         "no claim",
     ),
-    "on rollouts alone": ({"teacher: action error, RMS": "0.001"}, "no claim"),
+    "on rollouts alone": ({"teacher.rmse": "0.001"}, "no claim"),
     "nothing said of a teacher": ({"budget: x": "1"}, "FALSE"),
 }
 

@@ -19,6 +19,7 @@ from rlcc import cli
 from rlcc.gate import gate
 from rlcc.gate.reference import read_reference
 from rlcc.reports import folder as reports
+from tests.stage_output import figures
 from verify.code.failures import Failure
 
 Refused = Callable[..., str]
@@ -106,7 +107,7 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
         asked.clear()
         capsys.readouterr()
         assert run(good, *more, out=tmp_path / "v") == 0
-        return len(asked), "certificate checked before" in capsys.readouterr().out
+        return len(asked), figures(capsys.readouterr().out, "gate").get("cached") == "certificate"
 
     assert gated() == (1, False)
     assert gated() == (0, True)
@@ -155,8 +156,8 @@ def test_a_backdoor_that_no_network_meets_fails_by_the_cells_and_by_the_proof_al
     assert run(backdoor, "--no-certificate", "--sarif", found, out=tmp_path / "v") == 1
     content = json.loads((tmp_path / "v" / reports.JSON).read_text())
     failed, proved = [check for check in content["checks"] if not check["passed"]]
-    assert failed["name"] == "action outside the teacher's around a state, greatest"
-    assert proved["name"] == "distance from its neighbourhood, all states to 2^24, proved"
+    assert failed["id"] == "teacher.deviation"
+    assert proved["id"] == "teacher.deviation_bound"
     claim = content["measured"]["distance"]
     assert 9_000_000 < claim["witness"]["congestion_q20"] <= 9_000_040
     assert claim["bound"] >= claim["reached"] > 0.3
@@ -211,21 +212,21 @@ def lower(*path: str, by: int = 1) -> Callable[[dict[str, Any]], None]:
 
 
 @pytest.mark.parametrize(
-    ("change", "name"),
+    ("change", "figure"),
     [
-        (lower("worst_case_cycles"), "cycles, worst case, proved"),
-        (lower("emulation", "cycles", "max"), "cycles, slowest vector"),
-        (lower("emulation", "code_bytes"), "bytes of code"),
+        (lower("worst_case_cycles"), "wcet"),
+        (lower("emulation", "cycles", "max"), "slowest_vector"),
+        (lower("emulation", "code_bytes"), "code"),
     ],
 )
 def test_one_more_than_the_reference_fails_where_nothing_is_allowed(
-    good: Path, passed: Path, tmp_path: Path, change: Any, name: str
+    good: Path, passed: Path, tmp_path: Path, change: Any, figure: str
 ) -> None:
     better = changed(passed, tmp_path / "better.json", change)
     quick = ("--reference", better, "--max-regression")
     assert run(good, *quick, "0 %", out=tmp_path / "v") == 1
     failed = [c for c in checks(tmp_path / "v", "regression") if not c["passed"]]
-    assert [c["name"] for c in failed] == [name]
+    assert [c["id"] for c in failed] == [f"regression.{figure}"]
     assert "the reference is firmware" in failed[0]["detail"]
     assert run(good, *quick, "5 %", out=tmp_path / "v") == 0
 
@@ -247,6 +248,8 @@ def test_a_firmware_is_no_worse_than_itself(good: Path, passed: Path, tmp_path: 
         (lambda c: c["measured"].pop("emulation"), "emulation: is missing"),
         (lambda c: c["measured"]["emulation"].update(code_bytes="9"), "code_bytes"),
         (lambda c: c["measured"]["emulation"].update(code_bytes=-1), "code_bytes"),
+        (lambda c: c.update(format=1), "is a verdict of format 1"),
+        (lambda c: c["checks"][1].update(id=c["checks"][0]["id"]), "two checks have the id"),
         (lambda c: c.update(more=1), "no such key"),
         (lambda c: c.pop("checks"), "is missing"),
     ],
@@ -307,7 +310,7 @@ def test_on_github_failures_are_annotated_and_summarised(
     assert run(good, "--no-certificate", "--budget", "1 ns", out=tmp_path / "v") == 1
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("::"))
     assert line.startswith("::error file=firmware/rlcc_policy.c,line=")
-    assert ",title=rlcc gate%3A budget::decision time, measured maximum" in line
+    assert ",title=rlcc gate%3A budget::decision time, maximum over" in line
     assert "10%25" in line
     assert (tmp_path / "summary").read_text().startswith("# FAIL: hand-made on ibex-small\n")
     assert run(good, "--no-certificate", "--profile", "nosuch", out=tmp_path / "v") == 2

@@ -15,6 +15,7 @@ from decision.artefact.errors import InputError
 from rlcc.gate.neighbourhood import teacher_actions
 from rlcc.recipe import load_recipe
 from teachers.load import load
+from tests.stage_output import figures
 from verify.behaviour.circles import circles
 from verify.behaviour.decide import Behaviour, decide
 from verify.behaviour.finding import Finding
@@ -46,7 +47,7 @@ def test_all_says_what_holds_and_is_no_failure(good: Path, tmp_path: Path, rlcc:
     assert all(word in said for word in ("behaviour", "found", "the multiplier is bounded"))
     code, said, _ = rlcc("verify", good / "firmware", "--check", out)
     assert code == 0
-    assert "9 properties decided again" in said
+    assert figures(said, "verify")["behaviour"].startswith("9 ")
 
 
 def test_a_property_that_the_checker_does_not_find_again_is_undecided(
@@ -127,7 +128,7 @@ def test_the_gate_fails_where_one_does_not_hold_or_is_not_decided(
     answers = ((Step(at_most=1.1), (finding,)),)
     monkeypatch.setattr("rlcc.gate.behaviour.decided_twice", lambda *_: Behaviour("", answers))
     judged = stage.judge(property=[{"kind": "step", "at_most": 1.1}])
-    assert [check.name for check in judged.checks if not check.passed] == ["the multiplier is at most 1.1"]
+    assert [check.id for check in judged.checks if not check.passed] == ["behaviour.step[1]"]
 
 
 @pytest.mark.parametrize(("low", "high", "verdict"), [(1, 0, "holds"), (40_000, 60_000, "fails")])

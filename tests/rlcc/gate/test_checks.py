@@ -73,25 +73,24 @@ def test_the_budget_is_held_against_what_was_proved(slowest: int, proved: int, p
 def test_what_is_only_measured_needs_a_margin(margin: float, holds: bool) -> None:
     (check,) = gate.budget(report(cycles=Cycles(1, 1.0, 1, 300)), 900_000, margin=margin)  # 300 * 1.05 = 315 cycles
     assert check.passed is holds
-    assert "not proved" in check.name
+    assert check.id == "budget.measured"
     assert ("margin" in check.name) is (margin > 0)
 
 
 def test_a_proof_needs_no_margin() -> None:
     first, _ = gate.budget(report(cycles=Cycles(1, 1.0, 1, 310)), 900_000, 315, margin=0.5)
     assert first.passed
-    assert "proved" in first.name
+    assert first.id == "budget.wcet"
 
 
 @pytest.mark.parametrize(("slowest", "bound", "within"), [(300, 315, True), (315, 315, True), (300, 316, False)])
 def test_a_bound_within_the_budget_needs_no_margin(slowest: int, bound: int, within: bool) -> None:
     """One above it says nothing but how much is not known: then what was measured is judged, by its margin."""
     found = gate.budget(report(cycles=Cycles(1, 1.0, 1, slowest)), 900_000, bound=bound, margin=0.05)
-    assert ("bound over all inputs, proved" in found[0].name) is within
+    assert found[0].id == ("budget.bound" if within else "budget.measured")
     assert len(found) == 1 + within
     assert passed(found)
     if not within:
-        assert "not proved" in found[0].name
         assert "no input takes more than 316 cycles" in found[0].detail
 
 
@@ -155,7 +154,7 @@ def test_anything_forbidden_fails_and_is_shown() -> None:
 def test_what_an_engine_cannot_hold_fails_as_a_size_and_nowhere_else() -> None:
     over = report(code_bytes=4097, oversized=("code of 4097 bytes, ibex-small has 4096",))
     checks = [*gate.object_code(over), *gate.sizes(over, LIMITS, Sizes())]
-    assert [(check.group, check.name) for check in checks if not check.passed] == [("size", "code")]
+    assert [check.id for check in checks if not check.passed] == ["size.code"]
 
 
 # --- sizes -----------------------------------------------------------------------------------------------------------
@@ -169,16 +168,16 @@ LIMITS = Limits(context_bytes=120, stack_bytes=1024, code_bytes=4096, table_byte
         ({}, {}, None),
         ({"code_bytes": 4096}, {}, None),
         ({"code_bytes": 4097}, {}, "code"),
-        ({"table_bytes": 2049}, {}, "constant tables"),
-        ({"context_bytes": 124}, {}, "context of a flow"),
+        ({"table_bytes": 2049}, {}, "table"),
+        ({"context_bytes": 124}, {}, "context"),
         ({"stack_bytes": 1040}, {}, "stack"),
         ({"stack_bytes_measured": 1040}, {}, "stack"),
         ({"stack_bytes": None}, {}, "stack"),
         ({"code_bytes": None}, {}, "code"),
         ({}, {"code": 700, "table": 0, "context": 12, "stack": 16}, None),
         ({}, {"code": 699}, "code"),
-        ({"table_bytes": 1}, {"table": 0}, "constant tables"),
-        ({}, {"context": 11}, "context of a flow"),
+        ({"table_bytes": 1}, {"table": 0}, "table"),
+        ({}, {"context": 11}, "context"),
         ({}, {"stack": 15}, "stack"),
         ({"code_bytes": 4097}, {"code": 9999}, "code"),  # what is asked for is no leave to break the engine's limit
     ],
@@ -187,7 +186,7 @@ def test_sizes_are_held_against_engine_and_options(
     change: dict[str, Any], asked: dict[str, int], failing: str | None
 ) -> None:
     found = checks.sizes(report(**change), LIMITS, Sizes(**asked))
-    assert [check.name for check in found if not check.passed] == ([failing] if failing else [])
+    assert [check.id for check in found if not check.passed] == ([f"size.{failing}"] if failing else [])
 
 
 # --- the teacher's actions -------------------------------------------------------------------------------------------
@@ -233,7 +232,7 @@ def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() 
         around=[-0.16, -0.1],
     )
     just = checks.all_states(claim, AROUND)
-    assert (just.group, just.name) == ("teacher", "distance from its neighbourhood, all states to 2^24, proved")
+    assert (just.group, just.id) == ("teacher", "teacher.deviation_bound")
     assert (just.passed, just.detail) == (True, "")
     assert just.value == "0.25000 at most, 0.24983 in one state"
     assert just.limit == "0.25 (±20% of a signal, ±0.02 of an action)"
@@ -341,7 +340,7 @@ def test_what_checks_of_code_size_and_budget_show() -> None:
     found = checks.sizes(report(code_bytes=None), LIMITS, Sizes())
     assert [check.value for check in found] == ["not known", "0 B", "12 B", "16 B"]
     (hot,) = gate.budget(report(), US)
-    assert hot.name.endswith("not proved")
+    assert hot.id == "budget.measured"
     assert hot.detail == "slowest: vector 7 (edge:all)"
     assert gate.budget(report(slowest=None), US)[0].detail == ""
     slower = {"other-flow": StateCost(Cycles(1, 1.0, 1, 398), {}, 0.0, 0.0)}

@@ -51,11 +51,11 @@ def judged(allowed: dict[str, str], outcomes: list[PolicyMetrics]) -> list[Check
         ({"goodput": 0.9599}, None),
         ({"goodput": 0.9601}, "goodput"),  # either way: a student that decides otherwise is not its teacher
         ({"latency_mean_us": 20.39}, None),
-        ({"latency_mean_us": 20.41}, "mean latency"),
+        ({"latency_mean_us": 20.41}, "latency"),
         ({"latency_mean_us": 19.61}, None),
-        ({"latency_mean_us": 19.59}, "mean latency"),
+        ({"latency_mean_us": 19.59}, "latency"),
         ({"jain": 0.801}, None),
-        ({"jain": 0.799}, "Jain fairness"),
+        ({"jain": 0.799}, "fairness"),
         ({"jain": 1.0}, None),  # only a loss of fairness fails
         ({"loss": 0.00109}, None),
         ({"loss": 0.00111}, "loss"),
@@ -65,7 +65,7 @@ def judged(allowed: dict[str, str], outcomes: list[PolicyMetrics]) -> list[Check
 def test_tolerances_hold_on_the_sides_they_are_meant_for(change: Metrics, failing: str | None) -> None:
     checks = checked(runs(GOOD, GOOD | change), ALLOWED)
     assert len(checks) == 4
-    assert [c.name for c in checks if not c.passed] == ([f"many-to-one:8 {failing}"] if failing else [])
+    assert [c.id for c in checks if not c.passed] == ([f"network.{failing}[many-to-one:8]"] if failing else [])
 
 
 # --- noise -----------------------------------------------------------------------------------------------------------
@@ -284,10 +284,10 @@ def test_any_metric_may_be_judged_either_way_or_one_absolute_or_relative() -> No
     checks = judged(
         {"latency_p99_us": "+5 %", "queue_max_bytes": "±100", "slowdown_mean": "+0.25 %"}, runs(teacher, student)
     )
-    assert [(check.name, check.value, check.limit, check.passed) for check in checks] == [
-        ("many-to-one:8 p99 us", "21.10 (+5.50%, noise 0.00%)", "+5.0%", False),
-        ("many-to-one:8 queue max B", "1100 (+100, noise 0)", "±100", True),
-        ("many-to-one:8 slowdown mean", "1.00 (-50.00%, noise 0.00%)", "+0.25 %", True),
+    assert [(check.id, check.value, check.limit, check.passed) for check in checks] == [
+        ("network.latency_p99_us[many-to-one:8]", "21.10 (+5.50%, noise 0.00%)", "+5.0%", False),
+        ("network.queue_max_bytes[many-to-one:8]", "1100 (+100, noise 0)", "±100", True),
+        ("network.slowdown_mean[many-to-one:8]", "1.00 (-50.00%, noise 0.00%)", "+0.25 %", True),
     ]
 
 
@@ -302,19 +302,19 @@ def test_a_limit_is_shown_as_exactly_as_it_was_given(allowed: str, shown: str) -
 
 def test_a_metric_that_no_scenario_has_fails_and_one_that_another_has_is_left_out() -> None:
     (check,) = judged({"recovery_us": "+1"}, runs(GOOD, GOOD))
-    assert (check.name, check.value, check.passed) == ("recovery_us", "in no scenario", False)
+    assert (check.id, check.value, check.passed) == ("network.no_scenario[recovery_us]", "in no scenario", False)
     there = GOOD | {"recovery_us": 5.0}
     long = [replace(each, scenario="long") for each in runs(there, there)]
     options = tolerance({"recovery_us": "+1"})
     checks = checked([*runs(GOOD, GOOD), *long], options)
     assert passed(checks)
-    assert [check.name for check in checks if "recovery" in check.name] == ["long recovery us"]
+    assert [check.id for check in checks if "recovery" in check.id] == ["network.recovery_us[long]"]
     one_sided = checked([*runs(GOOD, GOOD), *runs(there, GOOD)], options)
-    assert [check.passed for check in one_sided if "recovery" in check.name] == [False]
+    assert [check.passed for check in one_sided if "recovery" in check.id] == [False]
     beside = checked([*runs(there, GOOD), *long], options)
-    assert [check.passed for check in beside if "recovery" in check.name] == [False, True]
+    assert [check.passed for check in beside if "recovery" in check.id] == [False, True]
     of_the_student = checked([*runs(GOOD, there), *long], options)
-    assert [check.passed for check in of_the_student if "recovery" in check.name] == [False, True]
+    assert [check.passed for check in of_the_student if "recovery" in check.id] == [False, True]
 
 
 def test_each_scenarios_teacher_stands_beside_its_own_student() -> None:
@@ -326,7 +326,7 @@ def test_each_scenarios_teacher_stands_beside_its_own_student() -> None:
     ]
     checks = checked(outcomes, ALLOWED)
     assert passed(checks)
-    assert [check.name.split()[0] for check in checks] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
+    assert [check.id[-2] for check in checks] == ["a"] * 4 + ["b"] * 4 + ["c"] * 4
 
 
 def test_a_latency_of_less_than_a_microsecond_is_compared_too() -> None:
@@ -345,11 +345,11 @@ def test_no_outcome_at_all_does_not_pass() -> None:
     assert not passed(checked([], {}))
     assert not passed(checked(runs(GOOD), ALLOWED))  # outcomes without a seed
     assert compare(runs(GOOD), ALLOWED) == []
-    assert [check.name for check in checked(runs(GOOD), ALLOWED)] == ["closed loop"]
+    assert [check.id for check in checked(runs(GOOD), ALLOWED)] == ["network.closed_loop"]
 
 
 def test_a_metric_that_only_the_student_has_is_judged_and_fails() -> None:
     """Else a teacher without it would excuse any student."""
     lacking = {name: value for name, value in GOOD.items() if name != "loss"}
     checks = checked(runs(lacking, GOOD), ALLOWED)
-    assert [check.name for check in checks if not check.passed] == ["many-to-one:8 loss"]
+    assert [check.id for check in checks if not check.passed] == ["network.loss[many-to-one:8]"]

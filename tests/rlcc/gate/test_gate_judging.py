@@ -24,15 +24,15 @@ from netsim.policies import Installed
 from rlcc.cycles.measure import LineCost, PathCosts
 from rlcc.gate import gate
 from rlcc.gate.certified import Certified
-from rlcc.gate.checks import IN_ALL_STATES, IN_CELLS
 from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.gate.fidelity import ROLES, Comparison, compare
 from rlcc.gate.gate import Evidence
+from rlcc.gate.names import named
 from rlcc.gate.neighbourhood import Outside
 from rlcc.gate.provenance import PARENTS
 from rlcc.gate.remembered import Remembered
 from rlcc.gate.teacher_match import Errors
-from rlcc.gate.verdict import Check, CostlyLine, Verdict, WorstPath
+from rlcc.gate.verdict import CostlyLine, Verdict, WorstPath
 from rlcc.recipe import EmulateOptions, GateOptions, Sizes
 from teachers.load import load
 from verify.behaviour.decide import Behaviour
@@ -47,8 +47,8 @@ REPORT = report(clock_mhz=330.0, cycles=Cycles(100, 120.0, 120, 130), slowest=No
 METRICS = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
 COSTS = PathCosts("worst", "witness", 130.0, (LineCost("part", "f", 42, "x", 9.0),))
 PATH = WorstPath(input="witness", cycles=130, lines=[CostlyLine(function="f", line=42, text="x", cycles=9)])
-PROOF = Check(group="proof", name="certificate", value="holds", limit="it", passed=True)
-EYES = Check(group="teacher", name="both see the same", value="they do", limit="the same", passed=True)
+PROOF = named("proof.certificate")(value="holds", limit="it", passed=True)
+EYES = named("teacher.interface")(value="they do", limit="the same", passed=True)
 CLAIM = TeacherClaim(
     teacher="7" * 64,
     share=0.2,
@@ -191,21 +191,14 @@ def test_a_good_folder_passes_with_every_group_in_its_order(stage: Stage) -> Non
     assert found.passed
     groups = list(dict.fromkeys(check.group for check in found.checks))
     assert groups == ["equality", "object code", "size", "proof", "budget", "teacher", "network"]
-    assert [check.name.partition(", 10 decisions")[0] for check in found.checks] == [
-        "C on the core, ibex-small, clang",
-        "every file is as rlcc emits it",
-        "parents named by the firmware",
-        "vectors on both sides of every threshold",
-        "nothing forbidden in the object code",
-        *("code", "constant tables", "context of a flow", "stack"),
-        "certificate",
-        "decision time, worst case of all inputs, proved",
-        "slowest of 1000 vectors on the core",
-        *("action error, RMS", "action error, 99th percentile", "action error, maximum"),
-        "both see the same",
-        IN_CELLS,
-        IN_ALL_STATES,
-        *(f"many-to-one:2 {metric}" for metric in ("goodput", "mean latency", "Jain fairness", "loss")),
+    assert [check.id for check in found.checks] == [
+        *(f"equality.{what}" for what in ("core", "emitted", "parents", "thresholds")),
+        "object_code.forbidden",
+        *(f"size.{what}" for what in ("code", "table", "context", "stack")),
+        "proof.certificate",
+        *("budget.wcet", "budget.slowest_vector"),
+        *(f"teacher.{what}" for what in ("rmse", "p99", "maximum", "interface", "deviation", "deviation_bound")),
+        *(f"network.{metric}[many-to-one:2]" for metric in ("goodput", "latency", "fairness", "loss")),
     ]
     manifest = opened(stage.folder / "firmware", "firmware")
     assert (found.firmware, found.student) == (manifest.hash, manifest.parents["student"])
@@ -326,7 +319,7 @@ def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -
         assert ("furthest" in stage.asked, "distance" in stage.asked, len(checks)) == (looked, looked, 3)
         assert [check.value.startswith("not ") for check in checks[1:]] == [not looked] * 2
         assert [part is not None for part in measured.values()] == [looked, looked]
-        assert checks[0].name == EYES.name
+        assert checks[0].id == EYES.id
 
 
 def test_a_build_of_another_folder_is_not_taken_for_this_one(stage: Stage, tmp_path: Path) -> None:
@@ -340,10 +333,9 @@ def test_a_build_of_another_folder_is_not_taken_for_this_one(stage: Stage, tmp_p
 def test_a_folder_that_is_not_as_emitted_is_judged_by_that_alone(stage: Stage) -> None:
     stage.differing = ["rlcc_policy.c"]
     found = stage.judge()
-    assert [check.name for check in found.checks] == [
-        "every file is as rlcc emits it",
-        "parents named by the firmware",
-        *(f"all checks of {group}" for group in ("object code", "size", "proof", "budget", "teacher", "network")),
+    assert [check.id for check in found.checks] == [
+        *("equality.emitted", "equality.parents"),
+        *(f"{group}.all" for group in ("object_code", "size", "proof", "budget", "teacher", "network")),
     ]
     assert [check.passed for check in found.checks] == [False, True, *[False] * 6]
     asked = stage.judge(property=[Step()])
@@ -393,11 +385,11 @@ def test_the_cells_of_the_forest_are_judged_where_both_see_the_same(stage: Stage
     assert (student.name, teacher.hash, allowed) == ("hand-made", found.teacher, options().neighbourhood)
     (((seen, policy), _),) = stage.asked["same_eyes"]
     assert (seen.name, policy) == (student.name, teacher.policy)
-    names = [check.name for check in found.checks if check.group == "teacher"]
-    assert names[-3:] == [
-        "both see the same",
-        "action outside the teacher's around a state, greatest",
-        "distance from its neighbourhood, all states to 2^24, proved",
+    ids = [check.id for check in found.checks if check.group == "teacher"]
+    assert ids[-3:] == [
+        "teacher.interface",
+        "teacher.deviation",
+        "teacher.deviation_bound",
     ]
     assert "actions in the cells of the forest" in stage.said
     stage.outside = replace(OUTSIDE, distance=0.9)
@@ -472,12 +464,12 @@ def test_a_distance_that_is_not_proved_fails_where_the_recipe_does_not_say_other
     for demanded in ({}, {"proved_limit": 4.0}):
         found = stage.judge(neighbourhood=demanded)
         (check,) = [check for check in found.checks if not check.passed]
-        assert (check.name, check.value, check.detail) == (IN_ALL_STATES, "not proved", "by-hand is an LSTM")
+        assert (check.id, check.value, check.detail) == ("teacher.deviation_bound", "not proved", "by-hand is an LSTM")
         assert found.measured["distance"] == {"refused": "by-hand is an LSTM"}
         assert found.measured["neighbourhood"] == vars(OUTSIDE)
     found = stage.judge(neighbourhood={"proof": False})
     assert found.passed
-    (check,) = [check for check in found.checks if check.name == IN_ALL_STATES]
+    (check,) = [check for check in found.checks if check.id == "teacher.deviation_bound"]
     assert (check.value, check.limit.partition(":")[0], check.note) == ("not proved", "none", "by-hand is an LSTM")
     stage.claimed = lambda: CLAIM
     assert failed(stage.judge(neighbourhood={"proof": False, "limit": 0.219})) == ["teacher"]
@@ -489,7 +481,7 @@ def test_a_distance_that_the_checker_does_not_find_again_is_not_proved(stage: St
 
     stage.found_again = refused
     (check,) = [check for check in stage.judge().checks if not check.passed]
-    assert (check.name, check.value) == (IN_ALL_STATES, "not proved")
+    assert (check.id, check.value) == ("teacher.deviation_bound", "not proved")
 
 
 def test_a_property_of_which_nothing_is_found_has_a_row_that_fails(
@@ -509,7 +501,7 @@ def test_a_threshold_without_vectors_fails_and_stops(stage: Stage, rows: Any, mo
 def test_a_forged_parent_fails_and_nothing_else_is_left_out_for_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wrong = Check(group="equality", name=PARENTS, value="another", limit="as named", passed=False)
+    wrong = named(PARENTS)(value="another", limit="as named", passed=False)
     monkeypatch.setattr(gate, "provenance", lambda *_: wrong)
     assert failed(stage.judge()) == ["equality"]
     assert {"compare", "network"} <= set(stage.asked)
@@ -519,7 +511,7 @@ def test_the_host_is_asked_with_each_of_its_compilers(stage: Stage) -> None:
     found = stage.judge(run_on_host=True)
     assert [named["compiler"] for _, named in stage.asked["run_on_host"]] == ["clang", "gcc"]
     assert {given[0].folder for given, _ in stage.asked["run_on_host"]} == {stage.folder / "firmware"}
-    assert sum("on the host" in check.name for check in found.checks) == 2
+    assert [check.id for check in found.checks][:2] == ["equality.host[clang]", "equality.host[gcc]"]
     assert "vectors on the host, gcc" in stage.said
 
 
@@ -528,7 +520,7 @@ def test_a_proof_that_does_not_hold_fails_and_its_cycles_count_for_nothing(stage
     found = stage.judge()
     assert failed(found) == ["proof"]
     assert (found.measured["certificate"], found.measured["worst_case_cycles"]) == (None, None)
-    assert any("not proved" in check.name for check in found.checks)
+    assert "budget.measured" in [check.id for check in found.checks]
 
 
 @pytest.mark.parametrize(
@@ -588,7 +580,7 @@ def test_a_reference_is_of_the_same_engine_and_its_regression_counts(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    check = Check(group="regression", name="code", value="1", limit="0", passed=False)
+    check = named("regression.code")(value="1", limit="0", passed=False)
     monkeypatch.setattr(gate, "check_same_engine", lambda *given: asked.append(given))
     monkeypatch.setattr(gate, "regression", lambda *given: asked.append(given) or [check])
     reference: Any = object()

@@ -41,7 +41,7 @@ def test_a_kernel_that_does_otherwise_fails(
     assert [str(c.policy) for c in grid.contenders] == [str(firmware)]
     assert [(cell.scenario, cell.path.rate_bps) for cell in grid.cells if cell.path] == [("many-to-one:8", 50_000_000)]
     checks = json.loads((tmp_path / "verdict" / "verdict.json").read_text())["checks"]
-    (check,) = [one for one in checks if "Linux" in one["name"]]
+    (check,) = [one for one in checks if one["id"].startswith("network.linux[")]
     assert check["passed"] == (code == 0)
     assert check["limit"] == "1%, 5%, 2 packets"
     assert ("queue: a reason" in check["detail"]) == (code == 1)

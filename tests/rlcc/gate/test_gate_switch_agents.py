@@ -15,7 +15,6 @@ from decision.policy.student import Student
 from decision.policy.tree_decision import seen_names
 from decision.policy.weights import shapes
 from rlcc import cli
-from rlcc.gate.checks import IN_ALL_STATES, IN_CELLS
 from rlcc.reports import folder as reports
 from teachers.load import load
 from teachers.save import save
@@ -91,7 +90,7 @@ def gated(root: Path, firmware: Path) -> dict[str, str]:
     out = root / "verdict"
     code = cli.main(["gate", str(firmware), "--recipe", str(root / "switch.toml"), "--out", str(out)])
     checks = json.loads((out / reports.JSON).read_text())["checks"]
-    failed = {check["name"]: check["value"] for check in checks if not check["passed"]}
+    failed = {check["id"]: check["value"] for check in checks if not check["passed"]}
     assert code == bool(failed)
     return failed
 
@@ -108,8 +107,11 @@ def switch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_what_is_edited_below_passes_as_it_is(switch: Path) -> None:
     assert gated(switch, switch / "firmware") == {}
     rows = json.loads((switch / "verdict" / reports.JSON).read_text())["checks"]
-    teacher = [(row["name"], row["value"], row["limit"]) for row in rows if row["group"] == "teacher"]
-    assert teacher[-2:] == [(IN_CELLS, "not measured", "none"), (IN_ALL_STATES, "not defined", "none")]
+    teacher = [(row["id"], row["value"], row["limit"]) for row in rows if row["group"] == "teacher"]
+    assert teacher[-2:] == [
+        ("teacher.deviation", "not measured", "none"),
+        ("teacher.deviation_bound", "not defined", "none"),
+    ]
     assert [row["limit"] for row in rows if row["group"] == "proof"] == ["none"]
 
 
@@ -132,15 +134,15 @@ def test_an_edited_threshold_in_the_c_fails(
 
     firmware = resealed(switch / "firmware", tmp_path / "edited", change)
     failed = gated(switch, firmware)
-    assert failed.pop("every file is as rlcc emits it") == "rlcc_policy.c differ"
+    assert failed.pop("equality.emitted") == "rlcc_policy.c differ"
     assert set(failed.values()) == {"not judged"}
 
 
 STUDENTS: dict[str, tuple[str, dict[str, int], str]] = {
-    "acc, a tree's": ("acc", {"longest": 0}, "action error, RMS"),
-    "acc, a row's": ("acc", {"kmin_bytes": 30_000}, "observation, action map and limits"),
-    "haecn, a tree's": ("haecn", {"longest": 0}, "action error, RMS"),
-    "haecn, the trigger's": ("haecn", {"fires_to": 0}, "share of decisions in which the trigger fires"),
+    "acc, a tree's": ("acc", {"longest": 0}, "teacher.rmse"),
+    "acc, a row's": ("acc", {"kmin_bytes": 30_000}, "teacher.interface"),
+    "haecn, a tree's": ("haecn", {"longest": 0}, "teacher.rmse"),
+    "haecn, the trigger's": ("haecn", {"fires_to": 0}, "teacher.trigger_share"),
 }
 
 
@@ -149,5 +151,5 @@ def test_an_edited_threshold_in_the_student_fails_though_its_c_is_as_emitted(
     switch: Path, tmp_path: Path, change: dict[str, int], check: str
 ) -> None:
     failed = gated(switch, emitted(switch, tmp_path, **change))
-    assert any(name.startswith(check) for name in failed), failed
-    assert "every file is as rlcc emits it" not in failed
+    assert check in failed
+    assert "equality.emitted" not in failed

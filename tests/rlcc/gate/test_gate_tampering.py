@@ -190,7 +190,7 @@ def test_a_sealed_folder_that_rlcc_does_not_emit_fails(
     assert code == 1
     assert content is not None
     check, _, *rest = content["checks"]
-    assert check["name"] == "every file is as rlcc emits it"
+    assert check["id"] == "equality.emitted"
     assert {row["value"] for row in rest} == {"not judged"}
     assert says in check["value"]
     assert SECRET not in "".join(capsys.readouterr())

@@ -14,7 +14,6 @@ from decision.policy.policy import Policy
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 from rlcc.gate import gate
-from rlcc.gate.checks import IN_ALL_STATES, IN_CELLS
 from rlcc.recipe import Neighbourhood, load_recipe, teacher_path
 from teachers.load import load
 from teachers.teacher import make_teacher
@@ -58,7 +57,7 @@ def test_the_row_of_all_states_is_always_there(architecture: str, proof: bool) -
     allowed = Neighbourhood(proof=proof)
     job: Any = SimpleNamespace(say=lambda _: None, options=SimpleNamespace(neighbourhood=allowed))
     checks, measured = gate._around_the_states(job, pair_of(ARCHITECTURES[architecture]), None)
-    assert [check.name for check in checks[1:]] == [IN_CELLS, IN_ALL_STATES]
+    assert [check.id for check in checks[1:]] == ["teacher.deviation", "teacher.deviation_bound"]
     row = checks[-1]
     assert (row.passed, row.value) == (not proof, "not proved")
     assert measured["distance"]["refused"] == (row.detail if proof else row.note) != ""

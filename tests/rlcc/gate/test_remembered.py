@@ -64,7 +64,7 @@ def hashed() -> str:
     [
         ("decision/artefact/errors.py", "\nclass InputError", "\n# another word\nclass InputError", True),
         ("verify/check/recheck.py", '"""What the checker found by itself."""', '"""What was found."""', True),
-        ("rlcc/gate/checks.py", "every file is as rlcc emits it", "emitted by rlcc", True),
+        ("rlcc/gate/names.py", "every file equals what rlcc emits", "emitted by rlcc", True),
         ("verify/check/recheck.py", "open_steps: int = 0", "open_steps: int = 1", False),
         ("emulator/profile.py", "sets < 2", "sets < 1", False),
         ("teachers/load.py", "policy is None and", "policy is None or", False),

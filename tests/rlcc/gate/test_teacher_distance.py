@@ -1,6 +1,7 @@
 """`rlcc verify --teacher`: what a user asks, sees and gets as an exit code."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from decision.artefact import manifest
 from decision.ir.forest import oblivious
 from decision.policy.student import NAME, load_student
 from rlcc import cli
+from tests.stage_output import figures
 from verify.trusted.certificate import content_hash
 
 Run = Callable[..., tuple[int, str, str]]
@@ -35,7 +37,7 @@ def test_the_neighbourhood_is_an_option(good: Path, rlcc: Run) -> None:
     for around in ("0 %", "40 %"):
         code, said, _ = rlcc("verify", good / "firmware", "--teacher", good / "teacher", "--around", around)
         assert code == 0
-        bounds.append(float(said.split("at most ")[-1].split(" outside")[0]))
+        bounds.append(float(re.findall(r"[0-9.]+", figures(said, "teacher")["deviation"])[0]))
     assert bounds[0] > bounds[1]
 
 
@@ -46,8 +48,8 @@ def test_the_certificate_holds_the_distance_and_the_checker_refuses_another(
     assert rlcc("verify", good / "firmware", *teacher, "--properties", "all", "--out", out)[0] == 0
     code, said, _ = rlcc("verify", good / "firmware", "--check", out, *teacher)
     assert code == 0
-    assert "decided again" in said
-    assert "not checked: give --teacher" in rlcc("verify", good / "firmware", "--check", out)[1]
+    unchecked = figures(rlcc("verify", good / "firmware", "--check", out)[1], "verify")["deviation"]
+    assert ["--teacher" in shown for shown in (figures(said, "verify")["deviation"], unchecked)] == [False, True]
     content = json.loads(out.read_text())
     bound = content["teacher"]["bound"]
     for part, forged in (

@@ -10,8 +10,10 @@ import pytest
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from rlcc.gate import verdict
+from rlcc.gate.names import named
 from rlcc.gate.verdict import Check, Verdict
 from rlcc.reports import folder
+from rlcc.reports.legend import COLUMNS
 
 DOCUMENTED = Path(__file__).resolve().parents[3] / "docs" / "verdict.schema.json"
 
@@ -19,9 +21,24 @@ DOCUMENTED = Path(__file__).resolve().parents[3] / "docs" / "verdict.schema.json
 @pytest.fixture
 def failed() -> Verdict:
     checks = [
-        Check(group="equality", name="C on the core", value="0 of 9 differ", limit="0 differ", passed=True),
-        Check(group="budget", name="time <&> a|b", value="9 cycles", limit="1 us", passed=False, detail='vector 3 "x"'),
-        Check(group="network", name="many-to-one:8 loss", value="0.1", limit="+0.0001", passed=False),
+        Check(
+            id="equality.core",
+            group="equality",
+            name="C on the core",
+            value="0 of 9 differ",
+            limit="0 differ",
+            passed=True,
+        ),
+        Check(
+            id="budget.wcet",
+            group="budget",
+            name="time <&> a|b",
+            value="9 cycles",
+            limit="1 us",
+            passed=False,
+            detail='vector 3 "x"',
+        ),
+        named("network.*", part="loss", of="many-to-one:8", metric="loss")(value="0.1", limit="+0.0001", passed=False),
     ]
     hashes = {"firmware": "f" * 64, "student": "5" * 64, "teacher": "7" * 64}
     return Verdict(policy="p", profile="ibex-small", checks=checks, measured={"x": float("nan")}, **hashes)
@@ -30,7 +47,7 @@ def failed() -> Verdict:
 def test_the_schema_in_the_docs_is_the_codes() -> None:
     assert json.loads(DOCUMENTED.read_text()) == verdict.schema(), (
         "write docs/verdict.schema.json anew: "
-        "python -c 'import json; from rlcc import verdict; print(json.dumps(verdict.schema(), indent=2))'"
+        "python -c 'import json; from rlcc.gate import verdict; print(json.dumps(verdict.schema(), indent=2))'"
     )
 
 
@@ -55,14 +72,17 @@ def test_the_files_say_fail_and_why(failed: Verdict, tmp_path: Path) -> None:
     cases = suite.findall("testcase")
     assert [len(case.findall("failure")) for case in cases] == [0, 1, 1]
     assert cases[1].get("name") == "time <&> a|b"
+    ids = [case.find("properties/property") for case in cases]
+    assert [None if one is None else one.get("value") for one in ids] == [check.id for check in failed.checks]
     failure = cases[1].find("failure")
     assert failure is not None
     assert (failure.get("message"), failure.text) == ("9 cycles, limit 1 us", 'vector 3 "x"')
 
     lines = (tmp_path / "verdict" / folder.MARKDOWN).read_text().splitlines()
     assert lines[0] == "# FAIL: p on ibex-small"
-    rows = [line for line in lines if line.startswith("| ") and "check" not in line]
-    assert len(rows) == 3
+    first = lines.index("| " + " | ".join(COLUMNS) + " |")
+    rows = lines[first + 2 : first + 5]
+    assert lines[first + 5] == ""
     assert all(row.replace("\\|", "").count("|") == 6 for row in rows)
     assert sum("**FAIL**" in row for row in rows) == 2
 

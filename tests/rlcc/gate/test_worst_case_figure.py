@@ -45,7 +45,7 @@ def test_line_and_table_say_the_figure_that_the_gate_judges(
     verify._table(verified(certificate))
     table = capsys.readouterr().out
     row = next(line for line in table.splitlines() if line.startswith("worst case"))
-    line = ", ".join(stages.proved(verified(certificate)))
+    line = ", ".join(stages.proved(verified(certificate)).values())
     for said in (line, row.partition("witness")[0]):
         assert re.findall(r"(\d+) cycles (exactly|at most)", said) == [
             (str(worst.cycles), "exactly" if exact else "at most")

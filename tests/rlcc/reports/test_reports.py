@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
+from rlcc.gate.names import named
 from rlcc.gate.verdict import Check, CostlyLine, Verdict, WorstPath
 from rlcc.reports import github, sarif
 from rlcc.reports.junit import junit
+from rlcc.reports.legend import COLUMNS
 from rlcc.reports.markdown import markdown
 
 PATH = WorstPath(
@@ -28,13 +30,19 @@ PATH = WorstPath(
 
 
 def made(*failed: Check, path: WorstPath | None = PATH) -> Verdict:
-    fine = Check(group="equality", name="C on the core", value="0 of 9 differ", limit="0 differ", passed=True)
+    fine = named("equality.core", profile="p", compiler="c")(value="0 of 9 differ", limit="0 differ", passed=True)
     texts = dict.fromkeys(("policy", "profile"), "p") | dict.fromkeys(("firmware", "student", "teacher"), "f" * 64)
     return Verdict(checks=[fine, *failed], worst_path=path, measured={}, **texts)
 
 
 def failed(**changes: Any) -> Check:
-    parts: dict[str, Any] = {"group": "budget", "name": "decision time", "value": "9 us", "limit": "1 us"}
+    parts: dict[str, Any] = {
+        "id": "budget.wcet",
+        "group": "budget",
+        "name": "decision time",
+        "value": "9 us",
+        "limit": "1 us",
+    }
     return Check(**parts | {"passed": False, "file": "rlcc_policy.c", "line": 280} | changes)
 
 
@@ -70,7 +78,7 @@ def test_sarif_points_at_the_costliest_line_and_at_each_failure(
 ) -> None:
     (tmp_path / "my firmware").mkdir()
     monkeypatch.chdir(tmp_path)
-    other = failed(group="teacher", name="action error", file="student.json", line=0)
+    other = failed(id="teacher.rmse", group="teacher", name="action error", file="student.json", line=0)
     document = sarif.sarif(made(failed(), other), tmp_path / "my firmware")
     conforms(document)
     over, teacher, worst = document["runs"][0]["results"]
@@ -83,6 +91,8 @@ def test_sarif_points_at_the_costliest_line_and_at_each_failure(
     assert lines == [280, 72]  # code without a line is no place
     assert teacher["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20firmware/student.json"
     assert "relatedLocations" not in teacher
+    ids = [one["partialFingerprints"]["check/v2"] for one in (over, teacher)]
+    assert ids == ["budget.wcet", "teacher.rmse"]  # a reworded name is the same alert
     assert (worst["kind"], worst["locations"][0]["physicalLocation"]["region"]["startLine"]) == ("informational", 280)
 
 
@@ -138,8 +148,9 @@ def test_no_text_of_a_check_breaks_out_of_a_report(name: str, value: str, detail
     suite = ElementTree.fromstring(junit(verdict))
     assert len(suite.findall("testcase/failure")) == 1
     rows = markdown(verdict).split("\n")
-    assert len(rows) == 15
-    for row in rows[6:8]:
+    first = rows.index("| " + " | ".join(COLUMNS) + " |") + 2
+    assert [not row for row in rows].index(True, first) == first + 2
+    for row in rows[first : first + 2]:
         assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 6
     assert "<script>" not in markdown(made(failed(name=name, value=value, detail=detail), path=None)).replace("\\<", "")
 

@@ -16,6 +16,7 @@ from netsim.samples import Samples
 from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.gate.fidelity import STUDENT, TEACHER
 from rlcc.gate.judgement import Judgement, Sights, States
+from rlcc.gate.names import named
 from rlcc.gate.verdict import Check, Verdict
 from teachers.teacher import Teacher, make_teacher
 
@@ -91,7 +92,7 @@ def _states(student: Student) -> States:
 
 
 def verdict(*checks: Check, **changes: Any) -> Verdict:
-    fine = Check(group="equality", name="C on the core", value="0 of 9 differ", limit="0 differ", passed=True)
+    fine = named("equality.core", profile="p", compiler="c")(value="0 of 9 differ", limit="0 differ", passed=True)
     texts = dict.fromkeys(("policy", "profile"), "p") | dict.fromkeys(("firmware", "student", "teacher"), "f" * 64)
     return Verdict(**{**texts, "checks": [fine, *checks], "measured": {}, **changes})
 

@@ -8,7 +8,7 @@ import pytest
 from made_judgements import judgement, scale
 
 from decision.artefact.errors import InputError
-from rlcc.gate.verdict import Check
+from rlcc.gate.names import named
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.gather import gather
 from rlcc.reports.html.render import render
@@ -41,13 +41,14 @@ def test_points_that_were_made_stand_by_cycles_and_error(tmp_path: Path) -> None
     assert ys[1] > ys[0] > ys[2], "a smaller error lies lower"
     page = render(gather(judgement(*scale()), EmulateOptions(), GATE, front=shown))
     assert page.count('class="student beaten"') == 1
+    assert page.count('id="search"') == 1
     assert f'href="../search/{PAGE}"' in page
 
 
 def test_without_a_search_or_a_point_there_is_no_front(tmp_path: Path) -> None:
     assert beside(tmp_path / "verdict") is None
     assert front(ROWS[2:3], "") is None
-    assert "What a search made" not in render(gather(judgement(*scale()), EmulateOptions(), GATE))
+    assert 'id="search"' not in render(gather(judgement(*scale()), EmulateOptions(), GATE))
     assert front(ROWS[:1], "") is not None, "of one point the axes have no span"
 
 
@@ -59,7 +60,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_noise_makes_of_a_check_is_told() -> None:
-    check = Check(group="network", name="goodput", value="1", limit="2", passed=True, note="below the teacher's noise")
+    check = named("network.closed_loop")(value="1", limit="2", passed=True, note="below the teacher's noise")
     assert "below the teacher&#39;s noise" in render(
         gather(judgement(*scale(), checks=[check]), EmulateOptions(), GATE)
     )

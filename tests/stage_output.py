@@ -1,0 +1,21 @@
+"""Figures that a command printed, by stage: for tests that look at a key and not at a sentence."""
+
+import re
+
+
+def stages(output: str) -> list[str]:
+    """Returns the names of the stages in their order."""
+    return re.findall(r"(?m)^([a-z]+)  [0-9]+\.[0-9] s$", output)
+
+
+def figures(output: str, stage: str) -> dict[str, str]:
+    """Returns key and value of each figure of the last stage of this name."""
+    (found,) = re.findall(rf"(?m)^{stage}  [0-9]+\.[0-9] s\n((?:  .*\n?)*)", output)[-1:]
+    values: dict[str, str] = {}
+    for line in found.splitlines():
+        if line.startswith("   "):
+            values[list(values)[-1]] += f" {line.strip()}"
+        else:
+            key, _, value = line.strip().partition("  ")
+            values[key] = value.strip()
+    return values
