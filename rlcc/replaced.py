@@ -14,14 +14,18 @@ def standing(folder: Path, kind: str) -> Manifest | None:
     return None
 
 
-def other_versions(before: Manifest | None, now: Manifest) -> list[str]:
-    """Returns one line that names each tool of another version, where the artefact replaces one of other bytes."""
+def other_versions(before: Manifest | None, now: Manifest) -> dict[str, str]:
+    """Returns "replaced" and the tools of other versions, if the artefact replaces one of other bytes; else nothing."""
     if before is None or before.hash == now.hash:
-        return []
+        return {}
     tools = sorted(before.tools.keys() | now.tools.keys())
     changed = [
         f"{tool} {before.tools.get(tool, '(unnamed)')}, now {now.tools.get(tool, '(unnamed)')}"
         for tool in tools
         if before.tools.get(tool) != now.tools.get(tool)
     ]
-    return [f"other bytes than the {now.kind} before, made with {'; '.join(changed)}"] if changed else []
+    return (
+        {"replaced": f"the {now.kind} before has other bytes; it was built with {'; '.join(changed)}"}
+        if changed
+        else {}
+    )

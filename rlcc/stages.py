@@ -5,7 +5,7 @@ Imports of what a stage alone needs stand inside it: emit, emulate and gate must
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from emulator.report import EmulationReport
 from netsim.deployment import Deployment
 from netsim.kept import Kept
 from netsim.tolerance import DEFAULT, Tolerance
-from rlcc.commands.console import Figures, Progress
+from rlcc.commands.console import Figures, Progress, counted
 from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood, Recipe
 from rlcc.replaced import other_versions, standing
 
@@ -53,7 +53,11 @@ def rollout(
     check_place(out, stage.KIND)
     runs = stage.collect(stage.teacher_policy(teacher), options, deployment, progress)
     rows = stage.write(runs, teacher, out, options, deployment)
-    figures += [f"{rows:,} decisions of {teacher.policy.name} {teacher.hash[:12]} in {len(runs)} networks"]
+    figures |= {
+        "teacher": f"{teacher.policy.name} {teacher.hash[:12]}",
+        "networks": str(len(runs)),
+        "decisions": f"{rows:,}",
+    }
 
 
 def distill(
@@ -95,17 +99,20 @@ def distill(
     distil.save(fitted, parent.hash, out, seed=seed)
     forest, report = fitted.student.forest, fitted.student.report
     thresholds = sum(len(values) for values in forest.thresholds().values())
+    shape = f"{counted(len(forest.trees), 'tree')} of depth <= {forest.depth}"
     chosen = report["rounds"][report["chosen"]]
-    figures += [
-        f"{len(forest.trees)} trees of depth <= {forest.depth}, {thresholds} thresholds",
-        f"best of {len(report['rounds']) - 1} DAgger rounds: {chosen['round']}",
-        f"rmse {chosen['rmse']:.5f}",
-        _off(chosen["distance"], report["noise"], tolerance),
-        *([f"{report['outside']:.5f} outside its teacher's around a state at most"] if "outside" in report else []),
-        *([_cost(options.monotone_decreasing, chosen, report, tolerance)] if options.monotone_decreasing else []),
-        f"= CatBoost on {report['checked_points']:,} points",
-        *other_versions(before, opened(out, distil.KIND)),
-    ]
+    figures |= {
+        "student": f"{shape}, {counted(thresholds, 'threshold')}",
+        "best round": f"{chosen['round']} of {counted(len(report['rounds']) - 1, 'DAgger round')}",
+        "action error": f"{chosen['rmse']:.5f} RMS",
+        "vs teacher": _off(chosen["distance"], report["noise"], tolerance),
+    }
+    if "outside" in report:
+        figures["deviation"] = f"at most {report['outside']:.5f} from the teacher's action range"
+    if options.monotone_decreasing:
+        figures["monotone"] = _cost(options.monotone_decreasing, chosen, report, tolerance)
+    figures["integers"] = f"equal to CatBoost on {report['checked_points']:,} points"
+    figures |= other_versions(before, opened(out, distil.KIND))
 
 
 def distill_recipe(
@@ -137,44 +144,41 @@ def distill_recipe(
 
 
 def _cost(decreasing: list[str], chosen: dict[str, Any], report: dict[str, Any], tolerance: Tolerance) -> str:
-    """Returns the cost of the constraint, next to the same fit without it."""
+    """Returns the cost of the monotone constraints: this fit and the fit without them."""
     free = report["free"]
-    without = f"rmse {free['fit_rmse']:.5f} of the fit, {_off(free['distance'], report['noise'], tolerance)}"
-    return (
-        f"monotone decreasing in {', '.join(decreasing)}: rmse {chosen['fit_rmse']:.5f} of the fit; without: {without}"
-    )
+    without = f"fit RMSE {free['fit_rmse']:.5f}, {_off(free['distance'], report['noise'], tolerance)}"
+    return f"decreasing in {', '.join(decreasing)}: fit RMSE {chosen['fit_rmse']:.5f}; unconstrained: {without}"
 
 
 WORDS = {
-    "goodput": "goodput off the teacher's by {:.2%} of line rate",
-    "latency": "mean latency off the teacher's by {:.2%}",
-    "fairness": "Jain fairness below the teacher's by {:.4f}",
-    "loss": "loss over the teacher's by {:.4%}",
+    "goodput": "goodput differs by at most {:.2%} of line rate",
+    "latency": "mean latency differs by at most {:.2%}",
+    "fairness": "Jain fairness is at most {:.4f} lower",
+    "loss": "loss is at most {:.4%} higher",
 }
-"""For the metrics that are judged unless others are."""
+"""Largest difference from the teacher, by the metrics that are judged by default."""
 
 
-NOISELESS = {0: "whose own noise is 0", None: "whose own noise could not be measured"}
-"""Of a teacher."""
+NOISELESS = {0: "no teacher noise", None: "teacher noise could not be measured"}
 
 
 def _off(distance: dict[str, Any], noise: dict[str, Any], tolerance: Tolerance) -> str:
-    """Where the student's network is furthest from its teacher's, and how that compares with the teacher's noise."""
+    """Returns the largest difference from the teacher, its network, and its ratio to the teacher's noise."""
     if distance["of_tolerance"] is None:
         return f"{distance['metric']} in {distance['scenario']} could not be measured"
     name, value = distance["metric"], distance["value"]
     most = f"{abs(value):.2%}" if tolerance[name].relative else f"{abs(value):.4g}"
-    off = WORDS.get(name, f"{name} {'over' if value > 0 else 'below'} the teacher's by {most}").format(abs(value))
+    off = WORDS.get(name, f"{name} is at most {most} {'higher' if value > 0 else 'lower'}").format(abs(value))
     own = noise["of_tolerance"]
-    beside = f"{distance['of_tolerance'] / own:.1f} times the teacher's own noise" if own else NOISELESS[own]
-    return f"{off} at most, in {distance['scenario']}, {beside}"
+    ratio = f"{distance['of_tolerance'] / own:.1f} times the teacher's noise" if own else NOISELESS[own]
+    return f"{off} ({distance['scenario']}, {ratio})"
 
 
-def not_served(details: dict[str, Any]) -> list[str]:
-    """Which targets the firmware is without, and which drop a knob."""
-    left_out = [f"without {name}: {reason}" for name, reason in details["left_out"].items()]
+def not_served(details: dict[str, Any]) -> Figures:
+    """Returns the targets that the firmware does not serve, and those without a setting for a knob."""
+    left_out = {f"no {name}": reason for name, reason in details["left_out"].items()}
     dropped = details.get("dropped", {}).items()
-    return left_out + [f"{name} has no setting for {', '.join(knobs)}" for name, knobs in dropped]
+    return left_out | {name: f"no setting for {', '.join(knobs)}" for name, knobs in dropped}
 
 
 def emit(
@@ -193,12 +197,13 @@ def emit(
         fix=tuple(options.constants),
     )
     points, form = details["threshold_points"], details["form"]
-    figures += [
-        f"{options.target}, context {details['context_bytes']} of {details['context_limit']} B",
-        f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "no trees",
-        *not_served(details),
-        f"{details['vectors']:,} vectors, {points['hit']} of {points['wanted']} threshold points hit",
-    ]
+    figures |= {
+        "target": options.target,
+        "context": f"{details['context_bytes']} of {details['context_limit']} B",
+        "trees": f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "none",
+        **not_served(details),
+        "vectors": f"{details['vectors']:,}, {points['hit']} of {points['wanted']} threshold points covered",
+    }
 
 
 def emulate(build: Build, figures: Figures, progress: Progress) -> EmulationReport:
@@ -207,17 +212,18 @@ def emulate(build: Build, figures: Figures, progress: Progress) -> EmulationRepo
 
     report = run_vectors(build, progress)
     if report.cycles is None:
-        figures.append(f"{report.profile}: did not run: {report.fault or '; '.join(report.forbidden)}")
+        figures |= {"engine": report.profile, "did not run": report.fault or "; ".join(report.forbidden)}
         return report
     asked = build.program.forest.features  # none by constant trees, which are nothing to time
     alone = trees_only_cycles(build) if asked and TREES_ONLY in build.firmware.manifest.files else None
-    figures += [
-        f"{report.profile}: {report.cycles.mean:.0f} cycles mean, {report.cycles.max} max"
-        f" = {report.cycles.max / report.clock_mhz:.3f} us at {report.clock_mhz:g} MHz",
-        *([f"trees alone, naive, {alone[0]:.0f} mean, {alone[1]} max"] if alone else []),
-        f"{report.vectors - report.mismatches:,} of {report.vectors:,} vectors equal",
-        f"{report.code_bytes} B code, {report.table_bytes} B tables, {report.stack_bytes_measured} B stack",
-    ]
+    figures |= {
+        "engine": f"{report.profile}, {report.clock_mhz:g} MHz",
+        "decision": f"{report.cycles.mean:.0f} cycles mean, {report.cycles.max} cycles max"
+        f" = {report.cycles.max / report.clock_mhz:.3f} us",
+        **({"trees alone": f"{alone[0]:.0f} cycles mean, {alone[1]} cycles max (naive if-else)"} if alone else {}),
+        "vectors": f"{report.vectors - report.mismatches:,} of {report.vectors:,} equal",
+        "memory": f"{report.code_bytes} B code, {report.table_bytes} B tables, {report.stack_bytes_measured} B stack",
+    }
     return report
 
 
@@ -241,7 +247,7 @@ def verify(build: Build, figures: Figures, progress: Progress) -> Verification:
     from verify.prover.certify import certify
 
     verification = certify(build, progress=progress)
-    figures += proved(verification)
+    figures |= proved(verification)
     return verification
 
 
@@ -296,9 +302,26 @@ def certify(
             verification, out, claims, teacher=teacher, remembered=remembered, progress=progress
         )
     except Refused as error:
-        figures.append(f"no certificate: the checker refuses it: {error}")
+        figures["no certificate"] = f"the checker refuses it: {error}"
         return
-    figures.append(f"certificate {certificate.hash[:12]}")
+    figures["certificate"] = certificate.hash[:12]
+
+
+FOUND = {
+    "holds": ("holds", "hold"),
+    "found": ("measured (no limit)", "measured (no limit)"),
+    "fails": ("fails", "fail"),
+    "undecided": ("undecided", "undecided"),
+}
+"""Verdict of a property in words, singular and plural."""
+
+
+def findings(verdicts: Sequence[str]) -> str:
+    """Returns "2 properties hold, 1 fails"; the noun stands once."""
+    counts = [(verdicts.count(kind), words) for kind, words in FOUND.items() if kind in verdicts]
+    numbers = [counted(count, "property") if place == 0 else str(count) for place, (count, _) in enumerate(counts)]
+    said = [f"{number} {words[count != 1]}" for number, (count, words) in zip(numbers, counts, strict=True)]
+    return ", ".join(said) or "no property"
 
 
 def behaviour(firmware: Firmware, asked: Iterable[Property], figures: Figures, progress: Progress) -> Behaviour:
@@ -307,8 +330,7 @@ def behaviour(firmware: Firmware, asked: Iterable[Property], figures: Figures, p
 
     decided = decided_twice(firmware, asked, progress)
     verdicts = [finding.verdict for finding in decided.findings]
-    counts = {verdict: verdicts.count(verdict) for verdict in ("holds", "found", "fails", "undecided")}
-    figures += [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    figures["behaviour"] = findings(verdicts)
     return decided
 
 
@@ -326,19 +348,19 @@ def distance(
         named = f"{teacher.policy.name} {teacher.hash[:12]}"
         raise InputError(f"{firmware.folder} was made from another teacher than {named}; give that one")
     claim = distance(decider, teacher.policy, teacher.weights, teacher.hash, around, progress)
-    figures.append(f"{claim.bound:.5f} outside at most, {claim.reached:.5f} in one state")
+    figures["deviation"] = (
+        f"at most {claim.bound:.5f} from the teacher's action range, {claim.reached:.5f} in one state"
+    )
     return claim
 
 
-def proved(verification: Verification) -> list[str]:
-    """What a proof came to, for the stage's line."""
+def proved(verification: Verification) -> Figures:
+    """Returns the result of a proof, for the stage's lines."""
     certificate = verification.certificate
     if certificate is None:
         reasons = [f"{failure.kind} at {failure.address:#x}" for failure in verification.proof.failures]
-        return ["refuted" if verification.refuted else "not proved", *(reasons[:1] or [verification.problem])]
-    worst = certificate.claims.worst_case
-    return [
-        "equal to the program for all inputs, safe",
-        f"worst case {worst.said}",
-        f"{verification.proof.seconds:.1f} s",
-    ]
+        return {"refuted" if verification.refuted else "not proved": (reasons or [verification.problem])[0]}
+    return {
+        "proved": "equal to the program for all inputs, safe",
+        "WCET": certificate.claims.worst_case.said,
+    }

@@ -32,9 +32,9 @@ def command(firmware: Path, certificate: Path | None, key: Path, teacher: Path |
         try:
             envelope = attest(firmware, certificate or firmware.resolve().parent / PLACE, key, teacher, progress)
         except Refused as error:
-            figures.append(f"nothing is signed: {error}")
+            figures["not signed"] = str(error)
             return 1
         out.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(out, envelope)
-        figures.append(str(out))
+        figures["envelope"] = str(out)
     return 0

@@ -131,4 +131,4 @@ def _draw(loaded: "Teacher", scenario: str, deployment: Deployment, picture: Pat
         if not complete.any():
             raise InputError(f"nobody decided anything in {CHECKED_DURATION} of {scenario}; choose another --scenario")
         write_atomically(picture, drawn(loaded, rows[complete]))
-        figures.append(f"{picture}: {int(complete.sum()):,} decisions of {scenario}")
+        figures |= {"picture": str(picture), "decisions": f"{int(complete.sum()):,} in {scenario}"}

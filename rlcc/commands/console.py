@@ -1,9 +1,11 @@
-"""What commands print: a line a stage with its figures, progress, and the gate's table."""
+"""Output of the commands: stages with their figures, progress, and the gate's table."""
 
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
 
 import click
@@ -12,15 +14,24 @@ from rich.markup import escape
 from rich.table import Table
 
 from rlcc.gate.verdict import Verdict
+from rlcc.reports.folder import JSON
+from rlcc.reports.legend import COLUMNS
 
 WIDTH = 124
 """Columns of a table where the output is not a terminal."""
+
+SHARES = {"figure": 25, "limit": 20}
+"""Percent of the width that these columns have at most, so that the names of most checks stay in one line."""
+
+LINE = 80
+"""Columns of a stage's lines where the output is not a terminal."""
 
 QUIET_S = 10.0
 """Between two lines of progress where nobody watches."""
 
 Progress = Callable[[str], None]
-Figures = list[str]
+Figures = dict[str, str]
+"""Of a stage: key and value, with its unit."""
 
 
 def console(width: int = WIDTH) -> Console:
@@ -29,18 +40,42 @@ def console(width: int = WIDTH) -> Console:
 
 @contextmanager
 def stage(name: str) -> Iterator[tuple[Figures, Progress]]:
-    """Time a stage and print its line: append figures to the list; call the second to say what is going on. Off a
-    terminal that is a line on stderr, the first after ``QUIET_S`` and at most one in so many."""
+    """Time a stage and print its figures: add them to the dictionary; call the second to report progress. Off a
+    terminal, progress is a line on stderr, the first after ``QUIET_S`` and at most one in ``QUIET_S``."""
     out = Console(stderr=True)
-    figures: Figures = []
+    figures: Figures = {}
     begin = time.monotonic()
     if out.is_terminal:
         with out.status(f"{name} ...") as status:
             yield figures, lambda text: status.update(escape(f"{name}: {text}"))
     else:
         yield figures, _Lines(name, begin).say
-    line = f"[bold]{name:<9}[/bold] {escape(', '.join(figures))}  [dim]{time.monotonic() - begin:.1f} s[/dim]"
-    console().print(line, soft_wrap=True)
+    shown = console(LINE)
+    shown.print(f"[bold]{escape(name)}[/bold]  [dim]{time.monotonic() - begin:.1f} s[/dim]", soft_wrap=True)
+    for line in lines_of(figures, shown.width):
+        shown.print(escape(line), soft_wrap=True)
+
+
+def lines_of(figures: Figures, width: int) -> list[str]:
+    """Returns indented lines ``key  value`` of at most ``width`` columns; a word that is longer stays whole."""
+    column = max(map(len, figures), default=0)
+    lines = []
+    for key, value in figures.items():
+        lines += textwrap.wrap(
+            value,
+            width,
+            initial_indent=f"  {key:<{column}}  ",
+            subsequent_indent=" " * (column + 4),
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [f"  {key}"]
+    return lines
+
+
+def counted(number: int, noun: str) -> str:
+    """Returns "1 check", "2 checks", "1,000 checks"; of "property" the plural in -ies."""
+    many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number:,} {noun if number == 1 else many}"
 
 
 @contextmanager
@@ -74,18 +109,25 @@ class _Lines:
             click.echo(f"{self.stage}: {text}, {now - self.begin:.0f} s", err=True)
 
 
+def judged(verdict: Verdict, folder: Path) -> Figures:
+    """Returns the gate's figures; ``folder``: the verdict's."""
+    failed = len(verdict.failures())
+    return {"checks": f"{len(verdict.checks)}, {failed} failed", "verdict": str(folder / JSON)}
+
+
 def print_verdict(verdict: Verdict) -> None:
-    """Every check with its figure and limit, then PASS or FAIL."""
+    """Every check with its figure and limit, the legend, then PASS or FAIL."""
+    out = console()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("", "check", "value", "limit", ""):
-        table.add_column(column, overflow="fold")
+    for column in COLUMNS:
+        most = out.width * SHARES[column] // 100 if column in SHARES else None
+        table.add_column(column, overflow="fold", max_width=most, no_wrap=column in ("group", "result"))
     group = ""
     for check in verdict.checks:
         mark = ("ok" if check.passed else "[bold red]FAIL[/bold red]") + ("*" if check.note else "")
         shown = check.group if check.group != group else ""
         group = check.group
         table.add_row(shown, escape(check.name), escape(check.value), escape(check.limit), mark)
-    out = console()
     out.print()
     out.print(table)
     for check in verdict.failures():
@@ -94,5 +136,10 @@ def print_verdict(verdict: Verdict) -> None:
     for check in verdict.checks:
         if check.note:
             out.print(escape(f"* {check.name}: {check.note}"))
+    legend = Table(box=None, pad_edge=False, show_header=False)
+    for heading, meaning in COLUMNS.items():
+        legend.add_row(heading, escape(meaning), style="dim")
+    out.print()
+    out.print(legend)
     word = "[bold green]PASS[/bold green]" if verdict.passed else "[bold red]FAIL[/bold red]"
     out.print(f"\n{word}  {escape(verdict.policy)} on {escape(verdict.profile)}")

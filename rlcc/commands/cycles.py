@@ -55,12 +55,13 @@ def command(
     with stage("cycles") as (figures, progress):
         made = build(read_firmware(read), engine.toolchain())
         used, paths = made.engine, measure(made, progress)
-        figures += [
-            f"{used.label()}, {compiler} {optimise}",
-            *(f"{path.name} {path.cycles:.4g} = {used.microseconds(path.cycles):.3f} us" for path in paths),
-        ]
+        figures |= {
+            "engine": used.label(),
+            "compiler": f"{compiler} {optimise}",
+            **{path.name: f"{path.cycles:.4g} cycles = {used.microseconds(path.cycles):.3f} us" for path in paths},
+        }
         if out is not None:
-            figures.append(f"pictures in {out}")
+            figures["pictures"] = str(out)
             _write(out, paths, f"{firmware.name} on {used.label()}, {compiler} {optimise}")
     for path in paths:
         click.echo(f"{path.name}: {path.of}")

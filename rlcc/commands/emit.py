@@ -11,7 +11,7 @@ from codegen.networks.quantised import FORMS as NETWORK_FORMS
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from rlcc import stages
-from rlcc.commands.console import Figures, Progress, repeated, stage
+from rlcc.commands.console import Figures, Progress, counted, repeated, stage
 from rlcc.commands.model_options import flag, given, model_options
 from rlcc.commands.options import FOLDER, out_option
 from rlcc.recipe import EmitOptions, deployment_of, load_recipe
@@ -102,20 +102,21 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
     policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, chosen["form"], Bits(*map(int, bits)))
     details = emit_network(policy, parent.hash, out, emission)
     off, entries = policy.report["held_out"], details["table_entries"]
-    figures += [
-        f"{emission.target}, context {details['context_bytes']} of {details['context_limit']} B",
-        f"{chosen['form']}, {policy.report['multiply_accumulates']} multiply-accumulates, "
+    figures |= {
+        "target": emission.target,
+        "context": f"{details['context_bytes']} of {details['context_limit']} B",
+        "network": f"{chosen['form']}, {policy.report['multiply_accumulates']} multiply-accumulates, "
         f"{policy.report['table_lookups']} lookups, {details['table_bytes']} B of tables",
-        *stages.not_served(details),
-        f"{_apart(off)} {off['decisions']:,} decisions held out",
-        f"{details['vectors']:,} vectors, {entries['hit']} of {entries['wanted']} {_entries(off)}",
-    ]
+        **stages.not_served(details),
+        "action error": f"{_apart(off)} {off['decisions']:,} held-out decisions",
+        "vectors": f"{details['vectors']:,}, {entries['hit']} of {entries['wanted']} {_entries(off)}",
+    }
 
 
 def _apart(off: dict[str, Any]) -> str:
     if "differ" in off:
-        return f"another row than the teacher's in {off['differ']:.3%} of"
-    return f"multiplier off the teacher's by {off['rmse']:.5f} rms, {off['p99']:.5f} p99, {off['max']:.5f} at most on"
+        return f"row differs from the teacher's in {off['differ']:.3%} of"
+    return f"{off['rmse']:.5f} RMS, {off['p99']:.5f} p99, {off['max']:.5f} max on"
 
 
 def _entries(off: dict[str, Any]) -> str:
@@ -137,12 +138,13 @@ def _emit_model(
     details = emit_file(path, grid, out, seed=seed, options=options.compiler(), dumps=dumps, say=say)
     grids = ", ".join(f["field"] for f in details["features"])
     error, visits, form = max(details["error"]), details["visits"], details["form"]
-    figures += [
-        f"{details['trees']} trees of depth <= {details['depth']}, {details['thresholds']} thresholds on {grids}",
-        f"{details['task']}, {details['outputs']} x Q.{details['leaf_bits']}",
-        f"off the library by {at_most(error)} at most" if error else "equal to the library",
-        f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "no trees",
-        f"{details['vectors']:,} vectors, {visits['made']} of {visits['wanted']} branches, leaves and entries visited",
-        *details["notes"],
-        details["comparison"],
-    ]
+    figures |= {
+        "model": f"{counted(details['trees'], 'tree')} of depth <= {details['depth']}, "
+        f"{counted(details['thresholds'], 'threshold')} on {grids}",
+        "task": f"{details['task']}, {details['outputs']} x Q.{details['leaf_bits']}",
+        "library": f"differs by at most {at_most(error)}" if error else "equal",
+        "trees": f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "none",
+        "vectors": f"{details['vectors']:,}, {visits['made']} of {visits['wanted']} branches, leaves, entries visited",
+        **({"notes": "; ".join(details["notes"])} if details["notes"] else {}),
+        "comparison": details["comparison"],
+    }

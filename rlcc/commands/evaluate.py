@@ -140,15 +140,15 @@ def command(
         columns = summary.shown_metrics(rows, metrics)
         if judging is not None:
             judged = standing_page.judge(rows, judging)
-        figures.append(f"{len(results.outcomes)} runs")
+        figures["runs"] = f"{len(results.outcomes):,}"
         if keep is not None and keep.reused:
-            figures.append(f"{keep.reused} of them kept from before in {keep.folder}")
+            figures["cached"] = f"{keep.reused:,} in {keep.folder}"
         if out is not None:
             progress("writing")
             standing = None if judging is None else standing_page.page(judged, judging)
             place = out / report.FOLDER
             report.write(results, place, metrics=columns, pictures=pictures, profile=profile, standing=standing)
-            figures.append(f"{place}")
+            figures["evaluation"] = str(place)
     console(UNFOLDED).print(summary.terminal(rows, columns))
     for sentence in doubts(results, rows, columns):
         click.echo(f"warning: {sentence}")
@@ -206,15 +206,15 @@ def _on_linux(
         rows = summary.rows(results)
         columns = list(metrics) or [name for name in linux.METRICS if any(name in row.mean for row in rows)]
         columns += [] if metrics else [name for name in summary.FINITE if any(name in row.mean for row in rows)]
-        figures.append(f"{len(results.outcomes)} guests, Linux {parts.kernel_release}")
+        figures |= {"guests": f"{len(results.outcomes):,}", "kernel": f"Linux {parts.kernel_release}"}
         if keep is not None and keep.reused:
-            figures.append(f"{keep.reused} of them kept from before in {keep.folder}")
+            figures["cached"] = f"{keep.reused:,} in {keep.folder}"
         compared = prediction.compare(results, keep) if predict is not None else []
         if out is not None:
             place = out / report.FOLDER
             machine = {"kernel": parts.kernel_release, "hash": parts.hash, "packages": list(parts.packages)}
             report.write(results, place, metrics=columns, pictures=pictures, profile="", machine=machine)
-            figures.append(f"{place}")
+            figures["evaluation"] = str(place)
     console(UNFOLDED).print(summary.terminal(rows, columns))
     if compared:
         console(UNFOLDED).print(summary.plain(prediction.HEADINGS, prediction.lines(compared)))

@@ -14,7 +14,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.quantity import parse_duration_ps
 from emulator.cache import private_cache
 from netsim.deployment import Deployment
-from rlcc.commands.console import print_verdict, stage
+from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.options import FOLDER, not_within, quantity, share
 from rlcc.commands.time_limit import time_limit
 from rlcc.commands.where import where_options
@@ -188,8 +188,9 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         reports.write(verdict, page(judgement, engine, options, recipe_name, folder), folder)
         if asked["sarif_file"] is not None:
             write_atomically(asked["sarif_file"], dump_json(sarif.sarif(verdict, firmware)))
-        figures += [f"{len(verdict.checks)} checks, {len(verdict.failures())} failed", str(folder / reports.JSON)]
-        figures += [f"{name} checked before" for name in remembered.hits]
+        figures |= judged(verdict, folder)
+        if remembered.hits:
+            figures["cached"] = ", ".join(remembered.hits)
     return verdict
 
 

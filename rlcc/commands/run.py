@@ -15,7 +15,7 @@ from distill.options import DistillOptions
 from emulator.build import build as build_firmware
 from emulator.firmware import read_firmware
 from rlcc import stages
-from rlcc.commands.console import print_verdict, stage
+from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.options import FOLDER
 from rlcc.commands.where import where_options
 from rlcc.gate.emulated import KIND as EMULATION
@@ -63,7 +63,7 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
 def command(recipe_file: Path, out: Path | None, first: str) -> int:
     """Run every stage of RECIPE: rollout, distill, emit, emulate, verify, gate.
 
-    Prints one line per stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
+    Prints the figures of each stage and the gate's table. Exit code 0: PASS, 1: FAIL, 2: could not run.
     """
     from rlcc.gate import gate as gate_stage
     from rlcc.gate.certified import PLACE as CERTIFICATE
@@ -110,14 +110,13 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
             if recipe.gate.proof:
                 stages.certify(build, loaded, recipe.gate, certificate, figures, progress, evidence.remembered)
             else:
-                figures.append("not proved: gate.proof is false")
+                figures["not proved"] = "gate.proof is false"
     with stage("gate") as (figures, progress):
         judgement = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
         verdict = judgement.verdict
         progress("report")
         place = folder / "verdict"
         reports.write(verdict, page(judgement, recipe.emulate, recipe.gate, recipe_file.name, place), place)
-        failed = len(verdict.failures())
-        figures += [f"{len(verdict.checks)} checks, {failed} failed", f"{folder / 'verdict' / reports.JSON}"]
+        figures |= judged(verdict, place)
     print_verdict(verdict)
     return 0 if verdict.passed else 1

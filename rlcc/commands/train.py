@@ -55,11 +55,11 @@ def _adpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
         progress(f"episode {step.episode} of {step.episodes}{judged}")
 
     report = train(load_recipe(recipe_file), out, resume, tell)
-    figures += [
-        f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
-        f"{report.episodes} episodes{', stopped early' if report.stopped_early else ''}",
-        f"best {report.best_episode} with cost {report.cost:.3f}",
-    ]
+    figures |= {
+        "teacher": f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
+        "episodes": f"{report.episodes}{', stopped early' if report.stopped_early else ''}",
+        "best episode": f"{report.best_episode}, cost {report.cost:.3f}",
+    }
     return [str(m) for m in report.measured]
 
 
@@ -68,9 +68,9 @@ def _by_rounds(
 ) -> list[str]:
     """What is told of a training that goes round by round."""
     report = cast("RoundReport", method.train(load_toml(method.config, recipe_file), out, resume, progress))
-    figures += [
-        f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
-        f"{report.rounds} rounds",
-        f"best {report.best_round} with {report.yardstick.told.format(report.best)}",
-    ]
+    figures |= {
+        "teacher": f"{report.teacher.policy.name} {report.teacher.hash[:12]}",
+        "rounds": str(report.rounds),
+        "best round": f"{report.best_round}, {report.yardstick.told.format(report.best)}",
+    }
     return [f"round {number}: {report.yardstick.text.format(value)}" for number, value in report.curve]

@@ -15,7 +15,7 @@ from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
 from decision.policy.neighbourhood import Around
-from rlcc.commands.console import console, stage
+from rlcc.commands.console import Figures, console, counted, stage
 from rlcc.commands.options import FOLDER, not_within, share
 from rlcc.gate.emitted import emitted, foreign_option
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
@@ -224,16 +224,19 @@ def _bound(firmware: Opened, options: EmulateOptions) -> int:
     _core_needed()
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
-        figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
+        figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}
         found = bounded(made)
         if isinstance(found, Failure):
-            figures.append(f"no bound: {found.kind}: {found.text}")
+            figures["no bound"] = f"{found.kind}: {found.text}"
             return 1
         progress("calibrating the cost model")
         calibration = calibrate(made.engine, progress=progress)
-        figures.append(f"safe, at most {found.cycles} cycles = {made.engine.microseconds(found.cycles):.3f} us")
-        figures.append(f"{found.stack_bytes} B stack, not shown to be equal to the program")
-        figures.append(f"cost model +{calibration.above}/-{calibration.below} on {calibration.calls} random calls")
+        figures |= {
+            "proved": "safe (equality with the program is not proved)",
+            "WCET bound": f"{found.cycles} cycles = {made.engine.microseconds(found.cycles):.3f} us",
+            "stack": f"{found.stack_bytes} B",
+            "cost model": f"+{calibration.above}/-{calibration.below} cycles on {calibration.calls} random calls",
+        }
     return 0 if calibration.holds else 1
 
 
@@ -253,7 +256,7 @@ def _prove(
     _core_needed()
     with stage("verify") as (figures, progress):
         made = build(read_firmware(firmware), options.toolchain())
-        figures.append(f"{made.engine.label()}, {options.compiler} {options.optimise}")
+        figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}
         verification = stages.verify(made, figures, progress)
     for failure in verification.proof.failures:
         click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
@@ -295,9 +298,9 @@ def _kept(verification: Verification, out: Path, teacher: Teacher | None, claims
                 verification, out, claims, teacher=teacher, remembered=Remembered(), progress=progress
             )
         except Refused as error:
-            figures.append(f"no certificate is written: the checker refuses it: {error}")
+            figures["not written"] = f"the checker refuses the certificate: {error}"
             return False
-        figures.append(f"certificate {certificate.hash[:12]} holds, in {out}")
+        figures |= {"certificate": f"{certificate.hash[:12]} holds", "file": str(out)}
     return True
 
 
@@ -311,7 +314,7 @@ def _distance(firmware: Firmware, beside: _Beside) -> TeacherClaim | None:
         except InputError as error:
             if beside.required or firmware.manifest.parents.get("teacher") != beside.teacher.hash:
                 raise
-            figures.append(f"nothing proved of the distance: {error}")
+            figures["deviation"] = f"not proved: {error}"
             return None
 
 
@@ -423,38 +426,38 @@ def _check(
         except NoCore as error:
             raise InputError(f"{error}; with --no-core everything but the cycles on the core is checked") from None
         except Refused as error:
-            figures.append(f"certificate {certificate.hash[:12]} refused: {error}")
+            figures["certificate"] = f"{certificate.hash[:12]} refused: {error}"
             return 1
-        figures += _held(certificate, recheck)
-        figures.append(f"{recheck.paths} paths, {recheck.questions} questions to {solver}")
+        figures |= _held(certificate, recheck)
+        figures |= {"paths": f"{recheck.paths:,}", "queries": f"{recheck.questions:,} to {solver}"}
         if proofs is not None:
-            figures.append(f"{recheck.proved} answers proved by cvc5 in {proofs}, {recheck.open_steps} steps left open")
-        figures += _besides(certificate, beside is not None)
+            figures["proofs"] = f"{recheck.proved} by cvc5 in {proofs}, {counted(recheck.open_steps, 'step')} left open"
+        figures |= _besides(certificate, beside is not None)
     _print_subject(certificate, recheck)
     return 0
 
 
-def _held(certificate: Certificate, recheck: Recheck) -> list[str]:
-    """What of the machine code holds; without the core no figure of cycles is called measured."""
-    holds, worst = f"certificate {certificate.hash[:12]} holds", certificate.claims.worst_case
-    if recheck.on_core:
-        return [f"{holds}: equal, safe, {recheck.stack_bytes} B stack, {worst.said}"]
-    return [
-        f"{holds} but for the core: equal, safe, {recheck.stack_bytes} B stack",
-        f"{worst.said} by a cost model that was not compared with the core",
-        "not run on the core: calibration, witness",
-    ]
+def _held(certificate: Certificate, recheck: Recheck) -> Figures:
+    """Returns the claims on the machine code that hold; without the core no cycles are called measured."""
+    worst = certificate.claims.worst_case.said
+    figures = {
+        "certificate": f"{certificate.hash[:12]} holds{'' if recheck.on_core else ', except on the core'}",
+        "proved": "equal to the program for all inputs, safe",
+        "stack": f"{recheck.stack_bytes} B",
+        "WCET": worst if recheck.on_core else f"{worst} by a cost model that was not compared with the core",
+    }
+    return figures if recheck.on_core else figures | {"not run": "calibration and witness on the core"}
 
 
-def _besides(certificate: Certificate, beside: bool) -> list[str]:
-    """What it says besides, and what of it was checked."""
-    said, claim = [], certificate.teacher
+def _besides(certificate: Certificate, beside: bool) -> Figures:
+    """Returns the certificate's other claims, and whether they were checked."""
+    figures, claim = Figures(), certificate.teacher
     if certificate.behaviour:
-        said.append(f"{len(certificate.behaviour)} properties decided again")
+        figures["behaviour"] = f"{counted(len(certificate.behaviour), 'property')} decided again"
     if claim is not None:
         how = "decided again" if beside else "not checked: give --teacher"
-        said.append(f"at most {claim.bound:.5f} outside the teacher {claim.teacher[:12]}, {how}")
-    return said
+        figures["deviation"] = f"at most {claim.bound:.5f} from teacher {claim.teacher[:12]}, {how}"
+    return figures
 
 
 def _print_subject(certificate: Certificate, recheck: Recheck) -> None:

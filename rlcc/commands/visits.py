@@ -73,7 +73,7 @@ def command(
             from rlcc.monitor import header
 
             write_atomically(monitor, header(read_firmware(manifest)))
-            figures.append(f"{monitor}")
+            figures["monitor"] = str(monitor)
         if out is None:
             return
         if samples:
@@ -88,7 +88,7 @@ def command(
             progress(", ".join(options.scenarios))
             visits = seen_in(hash, student, collect(interpreted(student), options, deployment))
         visits.write(out)
-        figures += [f"{visits.decisions:,} decisions in {len(visits.cells):,} cells", f"{out}"]
+        figures |= {"decisions": f"{visits.decisions:,}", "cells": f"{len(visits.cells):,}", "visits": str(out)}
 
 
 def _ps(time: int | None) -> str | None:

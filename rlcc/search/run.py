@@ -134,14 +134,14 @@ def _explore(search: Search, study: Study, judge: Judge, turn: float | None) -> 
         told = study.told()
         best, quicks = page.predicted_front(told), [one.quick for one in told if one.quick is not None]
         noise = judge.noise(search.recipe) if told else 0.0
-        figures += [
-            f"{len(told)} of {most} points",
-            f"{sum(one.outdone is not None for one in quicks)} outdone before they were driven",
-            f"{sum(bool(one.broken) for one in quicks)} over a limit",
-            f"{len(told) - len(quicks)} impossible",
-            f"{len(best)} on the predicted front",
-            f"the teacher's own noise is {noise:.2f} times the tolerance there",
-        ]
+        figures |= {
+            "points": f"{len(told)} of {most}",
+            "dominated": f"{sum(one.outdone is not None for one in quicks)} before simulation",
+            "over a limit": str(sum(bool(one.broken) for one in quicks)),
+            "impossible": str(len(told) - len(quicks)),
+            "front": f"{len(best)} predicted",
+            "noise": f"of the teacher {noise:.2f} times the tolerance",
+        }
 
 
 def chosen(told: Sequence[Told], own: Point, most: int) -> list[Told]:
@@ -172,11 +172,11 @@ def _prove(search: Search, study: Study, judge: Judge, rollouts: Path, end: floa
 
             study.keep(one.number, _whole(search, one, judge, rollouts, say))
         told = study.told()
-        figures += [
-            f"{sum(one.whole is not None for one in told)} points made and judged",
-            f"{len(page.made_front(told))} on the front",
-            str(search.folder / page.PAGE),
-        ]
+        figures |= {
+            "points": f"{sum(one.whole is not None for one in told)} built and judged",
+            "front": str(len(page.made_front(told))),
+            "page": str(search.folder / page.PAGE),
+        }
 
 
 def _whole(search: Search, one: Told, judge: Judge, rollouts: Path, progress: Callable[[str], None]) -> Whole:

@@ -62,17 +62,21 @@ def made(
 ) -> Whole:
     """Make a point in ``folder``. InputError where a stage cannot."""
     student, firmware, gate = folder / "student", folder / "firmware", recipe.gate
-    stages.distill_recipe(recipe, teacher, rollouts, student, [], progress, deployment, keep)
-    stages.emit(student, recipe.emit, recipe.seed, firmware, [])
+    stages.distill_recipe(recipe, teacher, rollouts, student, {}, progress, deployment, keep)
+    stages.emit(student, recipe.emit, recipe.seed, firmware, {})
     manifest = opened(firmware, "firmware")
     image = build(read_firmware(manifest), recipe.emulate.toolchain())
     report = run_vectors(image, progress)
     cycles, problem = None if report.cycles is None else report.cycles.max, unprovable(image)
     proved = gate.proof and not problem
     if proved:
-        verification = stages.verify(image, [], progress)
+        verification = stages.verify(image, {}, progress)
         cycles = verification.certificate.claims.worst_case.cycles if verification.certificate else None
-        problem = "" if cycles is not None else ", ".join(stages.proved(verification))
+        problem = (
+            ""
+            if cycles is not None
+            else "; ".join(f"{key}: {value}" for key, value in stages.proved(verification).items())
+        )
     progress("in the gate's networks")
     latency = recipe.rollout.decision_latency
     theirs, ours = teacher_policy(teacher), interpreted(student_of(opened(student, "student")))

@@ -29,20 +29,20 @@ def student(folder: Path, content: str = "one", **versions: str) -> Manifest:
 def test_each_version_that_differs_is_named(tmp_path: Path) -> None:
     before = student(tmp_path / "a", catboost="1.0", pyarrow="2.0")
     now = student(tmp_path / "b", "another")
-    (line,) = other_versions(before, now)
+    (line,) = other_versions(before, now).values()
     assert f"catboost 1.0, now {now.tools['catboost']}" in line
     assert f"pyarrow 2.0, now {now.tools['pyarrow']}" in line
     assert "numpy" not in line
     unnamed = replace(before, tools={"catboost": now.tools["catboost"], "numpy": now.tools["numpy"]})
-    assert f"pyarrow (unnamed), now {now.tools['pyarrow']}" in other_versions(unnamed, now)[0]
+    assert f"pyarrow (unnamed), now {now.tools['pyarrow']}" in other_versions(unnamed, now)["replaced"]
 
 
 def test_the_same_bytes_or_the_same_versions_say_nothing(tmp_path: Path) -> None:
     before, now = student(tmp_path / "a", numpy="1.0"), student(tmp_path / "b")
     assert before.hash == now.hash
-    assert other_versions(before, now) == []
-    assert other_versions(student(tmp_path / "c", "another"), now) == []
-    assert other_versions(None, now) == []
+    assert other_versions(before, now) == {}
+    assert other_versions(student(tmp_path / "c", "another"), now) == {}
+    assert other_versions(None, now) == {}
 
 
 def test_what_is_no_student_stands_for_nothing(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_stage_tells_it(content: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(distil, "distil", lambda *_, **__: fitted)
     monkeypatch.setattr(distil, "save", lambda *_, **__: student(out, content))
     monkeypatch.setattr(stages, "_off", lambda *_: "")
-    figures: list[str] = []
+    figures: dict[str, str] = {}
     options = DistillOptions(), RolloutOptions(scenarios=["many-to-one:2"], seeds=[1])
     stages.distill(SimpleNamespace(), tmp_path / "rollouts", *options, 1, out, figures, lambda _: None)
-    assert any("catboost 1.0, now" in line for line in figures) == (content == "another")
+    assert any("catboost 1.0, now" in line for line in figures.values()) == (content == "another")

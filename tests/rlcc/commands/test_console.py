@@ -1,10 +1,17 @@
-"""Progress off a terminal: a line now and then, none of what is over at once."""
+"""Stages of a command: figures in short lines, progress off a terminal now and then, plurals that agree."""
 
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rlcc.commands import console
+from rlcc.gate.names import named
+from rlcc.gate.verdict import Verdict
+from rlcc.reports.legend import COLUMNS
+
+WORDS = st.lists(st.text("abcdefgh.,=:0123456789", min_size=1, max_size=60), min_size=1, max_size=12).map(" ".join)
 
 
 def test_off_a_terminal_progress_is_a_line_now_and_then(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,7 +21,47 @@ def test_off_a_terminal_progress_is_a_line_now_and_then(capsys: Any, monkeypatch
         for second in range(25):
             clock[0] = 100.0 + second
             progress(f"round {second}")
-        figures.append("done")
+        figures["rounds"] = "25 [of 30]"
     said = capsys.readouterr()
     assert said.err == "train: round 10, 10 s\ntrain: round 20, 20 s\n"
-    assert "done" in said.out
+    assert said.out == "train  24.0 s\n  rounds  25 [of 30]\n"
+
+
+@settings(max_examples=30)
+@given(st.dictionaries(st.text("abcdefgh", min_size=1, max_size=14), WORDS, min_size=1, max_size=6))
+def test_figures_fit_into_the_width_and_lose_no_word(figures: dict[str, str]) -> None:
+    lines = console.lines_of(figures, console.LINE)
+    assert " ".join(lines).split() == [word for item in figures.items() for word in " ".join(item).split()]
+    assert [line for line in lines if len(line) > console.LINE] == []
+    values = [line for line in lines if not line.startswith("   ")]
+    assert [line.split()[0] for line in values] == list(figures)
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [(1, "check", "1 check"), (2000, "tree", "2,000 trees"), (0, "property", "0 properties")],
+)
+def test_plurals_agree(number: int, noun: str, text: str) -> None:
+    assert console.counted(number, noun) == text
+
+
+@pytest.mark.parametrize("width", [60, 80, 124])
+def test_each_row_of_the_verdict_shows_its_result_and_the_legend_explains_each_column(
+    width: int, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = dict.fromkeys(("policy", "profile", "firmware", "student", "teacher"), "p")
+    long = {"value": "0.18502 in 408 of 408 cells, " * 3, "limit": "0.25 (±20% of a signal), " * 3}
+    checks = [
+        named("network.*", part="loss", of="many-to-one:256@leaf-spine:4x4x2", metric="loss")(passed=True, **long),
+        named("object_code.forbidden")(passed=False, note="a remark", **long),
+    ]
+    wide = console.console
+    monkeypatch.setattr(console, "console", lambda: wide(width))
+    console.print_verdict(Verdict(checks=checks, measured={}, **texts))
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1].split() == list(COLUMNS)
+    assert [line.split()[-1] for line in lines if line.endswith(("ok", "FAIL*"))] == ["ok", "FAIL*"]
+    last = len(lines) - 1 - lines[::-1].index("", 2)
+    legend = [line.split()[0] for line in lines[last + 1 : -2] if not line.startswith(" ")]
+    assert legend == list(COLUMNS)
+    assert max(map(len, lines)) <= width

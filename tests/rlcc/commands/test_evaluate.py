@@ -33,6 +33,7 @@ from rlcc.core_policy import CoreName
 from rlcc.evaluation import contenders, pictures, summary
 from rlcc.evaluation.grid import Cell, Grid, Results, Times, run
 from rlcc.policies import by_name_or_path
+from tests.stage_output import figures
 
 SHORT = ("--duration", "4 ms")
 ONE = ("--scenario", "many-to-one:2", *SHORT)
@@ -222,22 +223,25 @@ def test_results_do_not_depend_on_the_number_of_processes(teacher: Path, evaluat
 def test_what_is_finished_is_kept_and_what_changed_is_run(
     teacher: Path, save_teacher: Any, evaluate: Any, tmp_path: Path
 ) -> None:
-    def run(policy: object, *more: object) -> str:
-        return str(evaluate(policy, *ONE, "--seed", 1, "--seed", 2, "--no-pictures", "--out", tmp_path / "o", *more))
+    def run(policy: object, *more: object) -> tuple[str, str]:
+        """How many runs there are, and how many of them were in the cache."""
+        seeds = ("--seed", 1, "--seed", 2, "--no-pictures")
+        shown = figures(str(evaluate(policy, *ONE, *seeds, "--out", tmp_path / "o", *more)), "evaluate")
+        return shown["runs"], shown.get("cached", "0").split()[0]
 
-    assert "kept from before" not in run(teacher)
+    assert run(teacher) == ("2", "0")
     first = opened(tmp_path / "o/evaluation", "evaluation")
     files = sorted((tmp_path / "o/finished-runs").iterdir())
     files[0].unlink()
     files[1].write_bytes(files[1].read_bytes()[:100])  # damaged: not believed
-    assert "kept from before" not in run(teacher)
+    assert run(teacher) == ("2", "0")
     files[0].unlink()
-    assert "2 runs, 1 of them kept from before" in run(teacher)
+    assert run(teacher) == ("2", "1")
     assert opened(tmp_path / "o/evaluation", "evaluation") == first
-    assert "2 runs, 2 of them kept from before" in run(f"other-label={teacher}")
-    assert "3 runs, 2 of them kept from before" in run(teacher, "--seed", 3)
+    assert run(f"other-label={teacher}") == ("2", "2")
+    assert run(teacher, "--seed", 3) == ("3", "2")
     save_teacher(tmp_path / "changed", gain=0.5)
-    assert "kept from before" not in run(tmp_path / "changed")
+    assert run(tmp_path / "changed") == ("2", "0")
 
 
 # --- Ctrl-C ----------------------------------------------------------------------------------------------------------

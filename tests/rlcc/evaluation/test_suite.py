@@ -13,6 +13,7 @@ from netsim import scenarios
 from netsim.network import MS
 from rlcc import cli
 from rlcc.evaluation import suite
+from tests.stage_output import figures
 
 SMALL = """
 format = 1
@@ -128,9 +129,11 @@ def test_a_suite_from_its_file_to_the_page(tmp_path: Path, capsys: pytest.Captur
 
     before = page
     assert cli.main(arguments) == 0  # resumed
-    assert "24 runs, 24 of them kept from before" in capsys.readouterr().out
+    shown = figures(capsys.readouterr().out, "evaluate")
+    assert (shown["runs"], shown["cached"].split()[0]) == ("24", "24")
     assert (folder / "standing.md").read_text() == before
     more = [*arguments, "--seed", "1", "--seed", "2", "--seed", "5"]
     assert cli.main(more) == 0
-    assert "36 runs, 24 of them kept from before" in capsys.readouterr().out
+    shown = figures(capsys.readouterr().out, "evaluate")
+    assert (shown["runs"], shown["cached"].split()[0]) == ("36", "24")
     assert "seeds 1, 2, 5" in (folder / "standing.md").read_text()
