@@ -296,7 +296,7 @@ def test_a_certificate_of_another_than_asked_for_is_refused(
     path = sealed(tmp_path / "certificate.json", proved[1])
     code, output = verify(proved[0].firmware.folder, "--check", path, *asked)
     assert code == 1
-    assert f"refused: it is {ANOTHER[asked]}" in output
+    assert f"refused: it is {ANOTHER[asked]}" in " ".join(output.split())
 
 
 def with_calibration(content: dict[str, Any]) -> dict[str, Any]:
@@ -309,7 +309,7 @@ def with_calibration(content: dict[str, Any]) -> dict[str, Any]:
 def test_without_the_core_the_calibration_is_believed_and_the_answer_says_so(proved: Proved, tmp_path: Path) -> None:
     path = sealed(tmp_path / "certificate.json", with_calibration(proved[1]))
     code, output = verify(proved[0].firmware.folder, "--check", path)
-    assert (code, "the cost model measured on the core is not" in output) == (1, True)
+    assert (code, "the cost model measured on the core is not" in " ".join(output.split())) == (1, True)
     code, output = verify(proved[0].firmware.folder, "--check", path, "--no-core")
     shown = figures(output, "verify")
     assert (code, [word in shown["not run"] for word in ("calibration", "witness")]) == (0, [True, True])
