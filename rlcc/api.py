@@ -168,7 +168,8 @@ class Run:
 def run(recipe: str | Path, out: str | Path | None = None, *, start: Stage = "rollout") -> Run:
     """`rlcc run`: every stage of a recipe, a file or the name of one that came with rlcc, from ``start`` on.
 
-    Prints a line a stage and the gate's table. A FAIL is a verdict, not an error; InputError where it could not run.
+    Prints the figures of each stage and the gate's table. A FAIL is a verdict, not an error; InputError where it
+    could not run.
     """
     from rlcc.commands.run import STAGES, command
 
