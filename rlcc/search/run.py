@@ -140,7 +140,7 @@ def _explore(search: Search, study: Study, judge: Judge, turn: float | None) -> 
             "over a limit": str(sum(bool(one.broken) for one in quicks)),
             "impossible": str(len(told) - len(quicks)),
             "front": f"{len(best)} predicted",
-            "noise": f"of the teacher {noise:.2f} times the tolerance",
+            "teacher noise": f"{noise:.2f} times the tolerance",
         }
 
 

@@ -107,7 +107,7 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
         asked.clear()
         capsys.readouterr()
         assert run(good, *more, out=tmp_path / "v") == 0
-        return len(asked), figures(capsys.readouterr().out, "gate").get("cached") == "certificate"
+        return len(asked), "certificate" in figures(capsys.readouterr().out, "gate").get("cached", "")
 
     assert gated() == (1, False)
     assert gated() == (0, True)
