@@ -20,10 +20,10 @@ class Model(BaseModel):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("1e999", "is not a number that JSON has"),
-        ("NaN", "is not a number that JSON has"),
-        ("-Infinity", "is not a number that JSON has"),
-        ('{"a": 1, "a": 2}', "a key stands twice"),
+        ("1e999", "number .*JSON"),
+        ("NaN", "number .*JSON"),
+        ("-Infinity", "number .*JSON"),
+        ('{"a": 1, "a": 2}', "key .*twice"),
         ("9" * 5000, "is not valid JSON"),
         ("[" * 70 + "]" * 70, "nested deeper than 64"),
         ('{"a":' * 900 + "1" + "}" * 900, "nested deeper than 64"),
@@ -64,7 +64,7 @@ def test_what_rlcc_writes_is_read_back(tmp_path: Path) -> None:
 )
 def test_toml_that_is_none(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(text)
-    with pytest.raises(InputError, match=r"is not valid TOML|nested deeper"):
+    with pytest.raises(InputError, match=r"TOML|nested deeper"):
         load_toml(Model, tmp_path / "a.toml")
 
 
@@ -82,7 +82,7 @@ def test_what_is_no_plain_file_is_not_opened(kind: str, tmp_path: Path) -> None:
     path = {"device": Path("/dev/zero"), "no name": Path("a\0b"), "folder": tmp_path}.get(kind, tmp_path / "a")
     if kind == "pipe":
         os.mkfifo(path)
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="no file"):
         documents.read_bytes(path)
 
 
@@ -97,10 +97,10 @@ def test_a_message_is_one_line_of_printable_characters(tmp_path: Path) -> None:
 
 
 def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
-    shown = str(InputError(f"a.json: {'9' * 10**6} is too much; make it again"))
+    shown = str(InputError(f"a.json: {'9' * 10**6} is too much"))
     assert len(shown) == LONGEST
     assert shown.startswith("a.json: 99")
-    assert shown.endswith("99 is too much; make it again")
+    assert shown.endswith("99 is too much")
     assert len(str(InputError("9" * LONGEST))) == LONGEST
 
 

@@ -71,7 +71,7 @@ def test_a_file_with_another_name_elsewhere_is_read_as_it_is_when_it_is_read(tmp
     read = opened(folder, "student")
     (tmp_path / "outside").write_text("gamma")
     assert read.contents["a.txt"] == b"alpha"
-    with pytest.raises(InputError, match="was changed after rlcc wrote it"):
+    with pytest.raises(InputError, match="changed after"):
         opened(folder, "student")
 
 
@@ -82,7 +82,7 @@ def test_a_file_with_another_name_elsewhere_is_read_as_it_is_when_it_is_read(tmp
 def test_a_name_that_is_not_plain_is_refused_though_the_manifest_is_sealed(name: str, tmp_path: Path) -> None:
     folder = artefact(tmp_path / "s")
     resealed(folder, {"a.txt": sha256(b"alpha"), "deep/b.txt": sha256(b"beta"), name: sha256(b"alpha")})
-    with pytest.raises(InputError, match=r"outside the folder or a link|is not readable"):
+    with pytest.raises(InputError, match=r"outside the folder|not readable"):
         opened(folder, "student")
 
 
@@ -92,7 +92,7 @@ def test_names_that_differ_by_case_only_are_refused(tmp_path: Path) -> None:
     (folder / "A.txt").write_text("alpha")
     files = {name: sha256((folder / name).read_bytes()) for name in ("a.txt", "A.txt", "deep/b.txt")}
     resealed(folder, files)
-    with pytest.raises(InputError, match="differ by case only"):
+    with pytest.raises(InputError, match="by case only"):
         opened(folder, "student")
 
 

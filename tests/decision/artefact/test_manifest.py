@@ -61,25 +61,25 @@ def test_the_same_artefact_is_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda f: (f / "a.txt").write_text("alphb"), r"a\.txt was changed after rlcc wrote it"),
-        (lambda f: (f / "deep" / "b.txt").unlink(), r"there is no file .*b\.txt"),
-        (lambda f: (f / NAME).unlink(), "is not a student of rlcc: it has no manifest.json"),
+        (lambda f: (f / "a.txt").write_text("alphb"), r"a\.txt .*changed after"),
+        (lambda f: (f / "deep" / "b.txt").unlink(), r"no file .*b\.txt"),
+        (lambda f: (f / NAME).unlink(), "no manifest.json"),
         (lambda f: (f / NAME).write_text("{"), "is not valid JSON"),
         (lambda f: (f / NAME).write_text("[]"), "is not readable"),
         (lambda f: (f / NAME).write_text("1" * 5000), "is not valid JSON"),
         (lambda f: (f / NAME).write_text("[" * 100_000), "is not valid JSON"),
-        (lambda f: change(f, format=2), "has manifest format 2, not 1; make it again"),
-        (lambda f: change(f, kind="firmware"), "is a firmware, not a student"),
+        (lambda f: change(f, format=2), "manifest format 2, .*1"),
+        (lambda f: change(f, kind="firmware"), "firmware, .*student"),
         (lambda f: change(f, files=5), "is not readable"),
-        (lambda f: change(f, parents={"teacher": "other"}), r"manifest\.json was changed after rlcc wrote it"),
-        (lambda f: change(f, details={"context_bytes": 4}), r"manifest\.json was changed after rlcc wrote it"),
+        (lambda f: change(f, parents={"teacher": "other"}), r"manifest\.json .*changed after"),
+        (lambda f: change(f, details={"context_bytes": 4}), r"manifest\.json .*changed after"),
         (lambda f: change(f, files={}), r"manifest\.json"),
-        (lambda f: change(f, hash="0" * 64), r"manifest\.json was changed after rlcc wrote it"),
-        (lambda f: change(f, files={"../outside": "0" * 64}), "names '../outside', which is outside the folder"),
-        (lambda f: change(f, files={"/etc/hostname": "0" * 64}), "names '/etc/hostname', which is outside the folder"),
-        (lambda f: change(f, files={"deep/../../x": "0" * 64}), "which is outside the folder"),
-        (lambda f: change(f, files={"missing": "0" * 64}), "there is no file"),
-        (lambda f: change(f, files={"deep": "0" * 64}), "there is no file"),
+        (lambda f: change(f, hash="0" * 64), r"manifest\.json .*changed after"),
+        (lambda f: change(f, files={"../outside": "0" * 64}), "'../outside', .*outside the folder"),
+        (lambda f: change(f, files={"/etc/hostname": "0" * 64}), "'/etc/hostname', .*outside the folder"),
+        (lambda f: change(f, files={"deep/../../x": "0" * 64}), "outside the folder"),
+        (lambda f: change(f, files={"missing": "0" * 64}), "no file"),
+        (lambda f: change(f, files={"deep": "0" * 64}), "no file"),
     ],
 )
 def test_damage_is_told_in_one_sentence(damage, says, tmp_path):
@@ -96,7 +96,7 @@ def test_a_link_out_of_the_folder_is_refused(linked, tmp_path):
     folder = artefact(tmp_path / "s")
     (folder / linked).rename(tmp_path / linked)
     (folder / linked).symlink_to(tmp_path / linked)
-    with pytest.raises(InputError, match="is outside the folder or a link"):
+    with pytest.raises(InputError, match=r"folder or .*link"):
         opened(folder, "student")
 
 
@@ -106,7 +106,7 @@ def test_a_link_out_of_the_folder_is_refused(linked, tmp_path):
 def test_a_name_that_rlcc_never_writes_is_refused(name, tmp_path):
     folder = artefact(tmp_path / "s")
     change(folder, files={name: "0" * 64})
-    with pytest.raises(InputError, match=r"outside the folder or a link|is not readable|is not valid JSON") as caught:
+    with pytest.raises(InputError, match=r"outside the folder|not readable|JSON") as caught:
         opened(folder, "student")
     assert str(caught.value).isprintable()
 
@@ -119,13 +119,13 @@ def odd_folder(folder):
 @pytest.mark.parametrize(
     ("add", "says"),
     [
-        (lambda f: (f / "b").symlink_to("/etc"), "b is not in the folder's manifest"),
-        (lambda f: (f / "b").symlink_to("a.txt"), "b is not in the folder's manifest"),
-        (lambda f: os.mkfifo(f / "b"), "b is not in the folder's manifest"),
-        (lambda f: (f / "empty").mkdir(), "empty is not in the folder's manifest"),
-        (lambda f: odd_folder(f), "more is not in the folder's manifest"),
-        (lambda f: (f / "deep/c").write_text(""), "deep/c is not in the folder's manifest"),
-        (lambda f: ((f / "a.txt").unlink(), os.mkfifo(f / "a.txt")), "there is no file"),
+        (lambda f: (f / "b").symlink_to("/etc"), "b .*folder's manifest"),
+        (lambda f: (f / "b").symlink_to("a.txt"), "b .*folder's manifest"),
+        (lambda f: os.mkfifo(f / "b"), "b .*folder's manifest"),
+        (lambda f: (f / "empty").mkdir(), "empty .*folder's manifest"),
+        (lambda f: odd_folder(f), "more .*folder's manifest"),
+        (lambda f: (f / "deep/c").write_text(""), "deep/c .*folder's manifest"),
+        (lambda f: ((f / "a.txt").unlink(), os.mkfifo(f / "a.txt")), "no file"),
         (lambda f: ((f / NAME).rename(f / "m"), (f / NAME).symlink_to("m")), "manifest.json is a link"),
         (lambda f: change(f, files={f"f{n}": "0" * 64 for n in range(300)}), "names 300 files"),
         (lambda f: change(f, seed=1.5), "is not readable"),
@@ -145,7 +145,7 @@ def test_a_link_to_an_artefact_and_an_archive_of_it_are_refused(tmp_path):
     with pytest.raises(InputError, match="is a link"):
         opened(tmp_path / "link", "student")
     archive = shutil.make_archive(str(tmp_path / "s"), "zip", folder)
-    with pytest.raises(InputError, match="an archive has to be unpacked first"):
+    with pytest.raises(InputError, match=r"archive .*unpacked"):
         opened(Path(archive), "student")
 
 
@@ -223,7 +223,7 @@ def test_a_file_that_the_manifest_does_not_name_is_refused(tmp_path: Path) -> No
     with writing(tmp_path / "made", "student") as work:
         (work / "a.txt").write_text("a")
     (tmp_path / "made" / "stdint.h").write_text("#define INJECTED 1\n")
-    with pytest.raises(InputError, match=r"stdint\.h is not in the folder's manifest"):
+    with pytest.raises(InputError, match=r"stdint\.h .*folder's manifest"):
         opened(tmp_path / "made", "student")
 
 
@@ -241,5 +241,5 @@ def test_an_artefact_without_a_parent_says_so(tmp_path: Path) -> None:
         (work / "a.txt").write_text("a")
     manifest = opened(tmp_path / "made", "firmware")
     assert manifest.parent("student", tmp_path / "made") == "ab"
-    with pytest.raises(InputError, match="made does not say which teacher it is of; make it again"):
+    with pytest.raises(InputError, match=r"made .*which teacher"):
         manifest.parent("teacher", tmp_path / "made")

@@ -108,5 +108,5 @@ def test_what_somebody_asked_for_wins(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("value", ["", "0", "-2", "two", "1.5"])
 def test_an_override_that_is_no_number_is_one_sentence(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv(OVERRIDE, value)
-    with pytest.raises(InputError, match=f"{OVERRIDE} is '{value}'; give a whole number"):
+    with pytest.raises(InputError, match=f"{OVERRIDE}.*'{value}'"):
         usable_cores()

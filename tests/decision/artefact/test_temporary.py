@@ -84,5 +84,5 @@ def test_no_place_for_temporary_files_names_the_place(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr("tempfile.gettempdir", none)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
-    with pytest.raises(InputError, match=r"gone: no such file or directory; choose another place"):
+    with pytest.raises(InputError, match=r"gone: no .*file"):
         temporary.place()

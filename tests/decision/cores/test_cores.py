@@ -45,5 +45,5 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(cores, "FOLDER", tmp_path)
     with pytest.raises(InputError, match=why):
         timing_of("new", {})
-    with pytest.raises(InputError, match=r"the cycles of a other are not known; there is no other\.toml"):
+    with pytest.raises(InputError, match=r"a other .*other\.toml"):
         timing_of("other", {})

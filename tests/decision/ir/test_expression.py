@@ -145,18 +145,18 @@ def test_a_level_can_be_of_a_parameter_or_of_the_knob_in_force():
     [
         (
             {"kind": "level", "signal": "rtt"},
-            "agents of queue_marking are not told rtt; they are told queue_bytes",
+            "queue_marking .*rtt; .*queue_bytes",
         ),
-        ({"kind": "level", "signal": "queue_bytes", "unit": 0}, "greater than or equal to 1"),
-        ({"kind": "ratio", "of": "sent_bytes", "over": "capacity_bytes", "of_unit": 3}, "3 is no power of two"),
+        ({"kind": "level", "signal": "queue_bytes", "unit": 0}, "equal to 1"),
+        ({"kind": "ratio", "of": "sent_bytes", "over": "capacity_bytes", "of_unit": 3}, "3 .*power of two"),
         ({"kind": "ratio", "of": "sent_bytes", "over": "capacity_bytes", "over_unit": 128}, "8 fraction bits need 256"),
-        ({"kind": "bucket", "signal": "queue_bytes", "first": 2**31, "count": 2}, "no signal reaches the last bucket"),
-        ({"kind": "difference", "signal": "queue_bytes", "back": 17}, "less than or equal to 16"),
+        ({"kind": "bucket", "signal": "queue_bytes", "first": 2**31, "count": 2}, "last bucket"),
+        ({"kind": "difference", "signal": "queue_bytes", "back": 17}, "less than .*16"),
         ({"kind": "previous_knob", "knob": "rate_q20"}, "agents of queue_marking set kmin_bytes, kmax_bytes, pmax_q16"),
         ({"kind": "previous_action"}, "agents of queue_marking set kmin_bytes"),
-        ({"kind": "rtt_inflation"}, "base_rtt, line_rate and rtt_max are needed for features of a flow's path"),
-        ({"kind": "rate"}, "agents of queue_marking keep no knob in force"),
-        ({"kind": "cnp_ratio"}, "agents of queue_marking are not told cnp_count"),
+        ({"kind": "rtt_inflation"}, "base_rtt, line_rate and rtt_max .*path"),
+        ({"kind": "rate"}, "queue_marking .*knob in force"),
+        ({"kind": "cnp_ratio"}, "queue_marking .*cnp_count"),
     ],
 )
 def test_a_feature_of_what_is_not_there_is_refused(feature, says):
@@ -168,14 +168,14 @@ def test_a_feature_of_what_is_not_there_is_refused(feature, says):
 def test_a_difference_of_one_decision_alone_is_refused():
     feature = Change(kind="difference", signal="queue_bytes")
     read = Reading({"queue_bytes": np.zeros(1)})
-    with pytest.raises(InputError, match="the feature difference needs the decisions before"):
+    with pytest.raises(InputError, match=r"difference .*decisions before"):
         feature.float_value(read, Place(QUEUE_MARKING))
 
 
 def test_two_features_of_a_name_are_refused():
     same = {"kind": "level", "signal": "queue_bytes", "unit": 2}
     base = {"interface": "queue_marking", "window": 1, "params": {"capacity_bytes": 1}}
-    with pytest.raises(ValueError, match="the feature queue_bytes_level stands twice"):
+    with pytest.raises(ValueError, match=r"queue_bytes_level .*twice"):
         Observation.model_validate(base | {"features": [same, same | {"unit": 4}]})
 
 
@@ -184,12 +184,12 @@ def test_two_features_of_a_name_are_refused():
     [
         (
             {"interface": "queues"},
-            "there is no interface 'queues'; there are flow_rate, flow_start, .*, queue_marking",
+            "'queues'; .* flow_rate, flow_start, .*, queue_marking",
         ),
-        ({"params": {}}, "params are none; they must be capacity_bytes"),
+        ({"params": {}}, "params .*none; .*capacity_bytes"),
         ({"params": {"capacity_bytes": True}}, "valid integer"),
-        ({"params": {"capacity_bytes": 0}}, "params: capacity_bytes is 0, not 1 to 2147483647"),
-        ({"base_rtt": "8192 ns"}, "base_rtt, line_rate and rtt_max are of flows; queue_marking has params"),
+        ({"params": {"capacity_bytes": 0}}, "capacity_bytes .*0, .*1 to 2147483647"),
+        ({"base_rtt": "8192 ns"}, "base_rtt, line_rate and rtt_max .*flows; queue_marking .*params"),
         ({"interface": "flow_rate", "params": {}}, "base_rtt, line_rate and rtt_max are needed"),
     ],
 )

@@ -53,16 +53,16 @@ def test_json_round_trip(student):
     ("change", "says"),
     [
         (lambda d: d.pop("bias"), "not readable: KeyError"),
-        (lambda d: d.update(bias=1.0), "1.0 is not an integer"),
-        (lambda d: d.update(bias=True), "True is not an integer"),
-        (lambda d: d.update(bias=2**31), "does not fit 32 bits"),
+        (lambda d: d.update(bias=1.0), "1.0 .*integer"),
+        (lambda d: d.update(bias=True), "True .*integer"),
+        (lambda d: d.update(bias=2**31), "32 bits"),
         (lambda d: d.update(trees=3), "not readable: TypeError"),
         (lambda d: d["trees"][0].update(leaves=[1, 2, 3]), "1 splits has 3 leaves"),
-        (lambda d: d["trees"][0].update(leaves=[1, "2"]), "'2' is not an integer"),
-        (lambda d: d["trees"][0].update(leaves=[1, -(2**31) - 1]), "does not fit 32 bits"),
-        (lambda d: d["trees"][0].update(splits=[[1, 5]]), "tree 0 splits on feature 1 of 1"),
-        (lambda d: d["trees"][0].update(splits=[[-1, 5]]), "tree 0 splits on feature -1 of 1"),
-        (lambda d: d["trees"][0].update(splits=[[0, 2**32]]), "which no feature can reach"),
+        (lambda d: d["trees"][0].update(leaves=[1, "2"]), "'2' .*integer"),
+        (lambda d: d["trees"][0].update(leaves=[1, -(2**31) - 1]), "32 bits"),
+        (lambda d: d["trees"][0].update(splits=[[1, 5]]), "tree 0 .*feature 1 of 1"),
+        (lambda d: d["trees"][0].update(splits=[[-1, 5]]), "tree 0 .*feature -1 of 1"),
+        (lambda d: d["trees"][0].update(splits=[[0, 2**32]]), "no feature"),
         (lambda d: d["trees"][0].update(splits=[[0, 5, 6]]), "not readable: ValueError"),
     ],
 )
@@ -146,7 +146,7 @@ def test_oblivious_trees_are_told_by_level():
         ([[0, 5, 1, 0], {"leaf": [1]}], "not readable: KeyError"),
         ([{"leaf": [1]}, {"leaf": [2]}], "not one tree"),
         ([], "not one tree"),
-        ([[0, 5, 1, 2], {"leaf": [1]}, {"leaf": [1, 2]}], "a leaf of 2 values for 1 outputs"),
+        ([[0, 5, 1, 2], {"leaf": [1]}, {"leaf": [1, 2]}], "leaf of 2 .*1 outputs"),
     ],
 )
 def test_nodes_that_are_no_tree_are_refused(nodes, says):

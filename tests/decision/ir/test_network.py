@@ -119,7 +119,7 @@ def test_sums_that_could_leave_32_bits_are_refused():
     Matrix(((127,) * 500,), (0,), (2**20,), 0).check(2**15, "layer 0")
     network = drawn(1, units=0)
     wide = Layer(Matrix(((127, 127),) * 4, (2**30,) * 4, (2**20,) * 4, 1), 2**15 - 1)
-    with pytest.raises(InputError, match="layer 0 can leave 32 bits"):
+    with pytest.raises(InputError, match=r"layer 0 .*32 bits"):
         replace(network, layers=(wide,))
 
 
@@ -130,11 +130,11 @@ BROKEN = [
     (("layers", 0, "scale", 0), 2**31, "31 bits"),
     (("layers", 0, "high"), 300, "neither int8 nor int16"),
     (("layers", 0, "lift"), 31, "31 bits"),
-    (("lstm", "cell_bits"), 13, "a format that there is not"),
-    (("lstm", "recurrent", "bias", 0), 1, "do not fit each other"),
+    (("lstm", "cell_bits"), 13, "a format"),
+    (("lstm", "recurrent", "bias", 0), 1, "fit each other"),
     (("action", 3), -(2**20), "ascending"),
     (("action",), [1], "ascending"),
-    (("inputs",), 3, "takes 2 values, but gets 3"),
+    (("inputs",), 3, "2 values, .*3"),
     (("output", "weights"), [], "different lengths"),
 ]
 
@@ -165,25 +165,25 @@ def test_a_program_with_a_network_survives_json_and_is_not_flattened():
     data = json.loads(json.dumps(program.to_json()))
     assert Program.from_json(data) == program
     data["nodes"][-1]["range"][1] += 1
-    with pytest.raises(InputError, match="a range it does not have"):
+    with pytest.raises(InputError, match="a range"):
         Program.from_json(data)
-    with pytest.raises(InputError, match="as the C of its firmware folder"):
+    with pytest.raises(InputError, match="firmware folder"):
         program.flatten()
 
 
 def test_a_network_takes_no_operand_beyond_its_type():
     network = drawn(1, units=0)
     b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE, network=network)
-    with pytest.raises(InputError, match="network is not defined for operands"):
+    with pytest.raises(InputError, match=r"not defined .*operands"):
         b.add(Op.NETWORK, (b.const(0), b.const(2**15)), 0)
     with pytest.raises(InputError, match="network takes 2 operands"):
         b.add(Op.NETWORK, (b.const(0),), 0)
-    with pytest.raises(InputError, match="network is not defined"):
+    with pytest.raises(InputError, match=r"network .*not defined"):
         b.add(Op.NETWORK, (b.const(0), b.const(1)), network.results)
     assert b.add(Op.NETWORK, (b.const(0), b.const(1)), 0) >= 0
     without = ProgramBuilder(Forest(("f",), (), (0,), 16), FLOW_RATE)
     zero = without.const(0)
-    with pytest.raises(InputError, match="network is not defined"):
+    with pytest.raises(InputError, match=r"network .*not defined"):
         without.add(Op.NETWORK, (zero,), 0)
 
 

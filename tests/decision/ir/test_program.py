@@ -90,7 +90,7 @@ def test_a_stored_range_that_is_not_the_derived_one_is_refused():
         for end, step in ((0, -1), (0, 1), (1, -1), (1, 1)):
             data = copy.deepcopy(whole)
             data["nodes"][number]["range"][end] += step
-            with pytest.raises(InputError, match=f"node {number} of the decision program states a range"):
+            with pytest.raises(InputError, match=f"node {number} .*range"):
                 Program.from_json(data)
 
 
@@ -110,28 +110,28 @@ def tampered(**changes):
     [
         (lambda d: d.update(format=1), "has format 1, not 2"),
         (lambda d: d.pop("nodes"), "not readable: KeyError"),
-        (lambda d: d.update(results=[99]), "one result each for rate_q20"),
-        (lambda d: d.update(results=[]), "one result each for rate_q20"),
-        (lambda d: d.update(results=[0, 0]), "one result each for rate_q20"),
+        (lambda d: d.update(results=[99]), "one result .*rate_q20"),
+        (lambda d: d.update(results=[]), "one result .*rate_q20"),
+        (lambda d: d.update(results=[0, 0]), "one result .*rate_q20"),
         (
             lambda d: d.update(interface="flow"),
-            "no interface 'flow'; known are flow_rate, flow_start, .*, queue_marking",
+            "'flow'; .* flow_rate, flow_start, .*, queue_marking",
         ),
-        (lambda d: d.update(interface={}), "interface of the decision program is not readable"),
-        (lambda d: d.update(results=[1.0]), "1.0 is not an integer"),
+        (lambda d: d.update(interface={}), "interface .*not readable"),
+        (lambda d: d.update(results=[1.0]), "1.0 .*integer"),
         (lambda d: d["nodes"][2].update(op="divide"), "not readable: KeyError"),
         (lambda d: d["nodes"][2].update(op=5), "not readable: AttributeError"),
-        (lambda d: d["nodes"][2].update(args=[0, 2]), "uses a value that comes after it"),
-        (lambda d: d["nodes"][2].update(args=[0, -1]), "uses a value that comes after it"),
+        (lambda d: d["nodes"][2].update(args=[0, 2]), "comes after it"),
+        (lambda d: d["nodes"][2].update(args=[0, -1]), "comes after it"),
         (lambda d: d["nodes"][2].update(args=[0]), "min takes 2 operands"),
-        (lambda d: d["nodes"][1].update(imm=2.0), "2.0 is not an integer"),
+        (lambda d: d["nodes"][1].update(imm=2.0), "2.0 .*integer"),
         (lambda d: d["nodes"][1].update(imm=2**70), "64 bits cannot hold"),
-        (lambda d: d["state"][0].update(node=7), "nothing is written back"),
-        (lambda d: d["state"][0].update(name=["rate_q30"]), "is not a string"),
-        (lambda d: d["state"][0].update(note={}), "is not a string"),
-        (lambda d: d["state"][0].update(storage="uint64"), "state|rate_q30 is not defined"),
-        (lambda d: d["nodes"].insert(1, dict(d["nodes"][1])), "stands twice or out of order"),
-        (lambda d: d["nodes"][1].update(id=5), "stands twice or out of order"),
+        (lambda d: d["state"][0].update(node=7), "nothing .*written back"),
+        (lambda d: d["state"][0].update(name=["rate_q30"]), "not a string"),
+        (lambda d: d["state"][0].update(note={}), "not a string"),
+        (lambda d: d["state"][0].update(storage="uint64"), "state|rate_q30 .*not defined"),
+        (lambda d: d["nodes"].insert(1, dict(d["nodes"][1])), "out of order"),
+        (lambda d: d["nodes"][1].update(id=5), "out of order"),
     ],
 )
 def test_a_program_that_was_tampered_with_is_refused(change, says):
@@ -202,7 +202,7 @@ def test_what_is_written_back_must_fit_its_storage():
     b = builder()
     rate = b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", b.add(Op.ADD, (rate, b.const(1))))
-    with pytest.raises(InputError, match=r"rate_q30 can reach 1\.\.4294967296, which uint32 cannot hold"):
+    with pytest.raises(InputError, match=r"rate_q30 .*1\.\.4294967296, .*uint32"):
         b.finish(rate)
 
 
@@ -212,7 +212,7 @@ def test_a_result_must_fit_its_knob():
         b = builder()
         rate = b.state_in("rate_q30", "uint32")
         b.state_out("rate_q30", rate)
-        with pytest.raises(InputError, match=rf"rate_q20 can reach {low}\.\.{high}, which uint32 cannot hold"):
+        with pytest.raises(InputError, match=rf"rate_q20 .*{low}\.\.{high}, .*uint32"):
             b.finish(b.add(Op.ADD, (rate, b.const(more))))
 
 
@@ -237,7 +237,7 @@ def test_flatten_numbers_are_the_wire_format():
 @pytest.mark.parametrize(
     ("event", "says"),
     [
-        ({"cnp_count": 2**32}, "cnp_count must be integers in 0..4294967295"),
+        ({"cnp_count": 2**32}, "cnp_count .*integers .*0..4294967295"),
         ({"cnp_count": -1}, "cnp_count must be"),
         ({"cnp_count": 0.5}, "cnp_count must be"),
     ],

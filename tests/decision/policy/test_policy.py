@@ -120,7 +120,7 @@ def test_equal_limits_are_in_order(tmp_path):
 def test_two_features_that_would_share_a_name_in_the_c_are_refused(tmp_path):
     """Else one of them would silently be read as the other."""
     both = '[[observation.features]]\nkind = "pcc_rl_congestion"\ntarget = 0.064\n[action]'
-    with pytest.raises(InputError, match="would both be congestion_q20 in the C; keep one of them"):
+    with pytest.raises(InputError, match=r"both .*congestion_q20"):
         read(tmp_path, GOOD.replace("[action]", both))
     both = both.replace("0.064", "2")
     assert len(read(tmp_path, GOOD.replace("[action]", both)).observation.features) == 3
@@ -128,7 +128,7 @@ def test_two_features_that_would_share_a_name_in_the_c_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "there is no file"), (b"\xff\xfe", "is not UTF-8 text")],
+    [(None, "no file"), (b"\xff\xfe", "is not UTF-8 text")],
 )
 def test_unreadable_files(content, says, tmp_path):
     path = tmp_path / "policy.toml"

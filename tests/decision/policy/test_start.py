@@ -176,14 +176,14 @@ def test_the_table_reads_and_is_written_as_it_was(tmp_path):
 @pytest.mark.parametrize(
     ("table", "wrong"),
     [
-        ({"slow_start": {"factor": 3, "until": 4}}, "which firmware shifts by; 3 is neither"),
+        ({"slow_start": {"factor": 3, "until": 4}}, "shifts by; 3"),
         ({"slow_start": {"factor": True, "until": 4}}, "firmware shifts by"),
-        ({"slow_start": {"until": "4"}}, "not a number of base RTTs"),
+        ({"slow_start": {"until": "4"}}, "number .*RTTs"),
         ({"recovery": {"until": -0.5}}, "not within 0 and 16384"),
         ({"brake": {"above": 20000}}, "not within 0 and 16384"),
         ({"brake": {"above": float("inf")}}, "not within 0 and 16384"),
         ({"brake": {"above": float("nan")}}, "not within 0 and 16384"),
-        ({"brake": {"to": "2 line"}}, "not within 0 and line rate"),
+        ({"brake": {"to": "2 line"}}, "within 0 .*line rate"),
         ({"brake": {"to": 0.1}}, "no unit"),
         ({"break": {}}, "Extra inputs"),
     ],
@@ -201,10 +201,8 @@ def test_who_has_no_rate_has_no_start(tmp_path):
         "params": {"capacity_bytes": 9},
         "features": [{"kind": "level", "signal": "queue_bytes"}],
     }
-    with pytest.raises(ValidationError, match="agents of queue_marking are none"):
+    with pytest.raises(ValidationError, match=r"queue_marking .*none"):
         Policy.model_validate(example | {"observation": marking, "start": {}})
     observation = example["observation"] | {"interface": "flow_start"}
-    with pytest.raises(
-        ValidationError, match="with no such table flows are of flow_rate, and interface says flow_start"
-    ):
+    with pytest.raises(ValidationError, match=r"flow_rate, .*flow_start"):
         Policy.model_validate(example | {"observation": observation})

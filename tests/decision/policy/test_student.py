@@ -29,18 +29,18 @@ def test_round_trip(tmp_path, student):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda d: d.update(format=2), "has format 2, not 1; distil the student again"),
-        (lambda d: d.pop("ensemble"), "is not a student of rlcc"),
+        (lambda d: d.update(format=2), "format 2, .*1"),
+        (lambda d: d.pop("ensemble"), "not a student"),
         (lambda d: d["ensemble"]["trees"][0]["leaves"].append(1), "it needs 2"),
-        (lambda d: d["ensemble"]["features"].reverse(), "the student looks at congestion_q20, action_1"),
-        (lambda d: d["ensemble"].update(leaf_bits=10), "the leaves have 10 fraction bits"),
-        (lambda d: d["observation"].update(window=2), "but the observation offers action_1, congestion_q20, action_2"),
+        (lambda d: d["ensemble"]["features"].reverse(), "congestion_q20, action_1"),
+        (lambda d: d["ensemble"].update(leaf_bits=10), "10 fraction bits"),
+        (lambda d: d["observation"].update(window=2), "offers action_1, congestion_q20, action_2"),
         (lambda d: d["observation"].update(window=0), "observation.window: "),
         (lambda d: d["action"].update(kind="tanh"), "action.kind: 'tanh' is unknown"),
         (lambda d: d["limits"].update(rate_min="2 line"), "limits.rate_min: "),
-        (lambda d: d.update(name="x */ int evil; /*"), "a name or a teacher's hash that rlcc does not write"),
-        (lambda d: d.update(teacher="*/ #error /*"), "a name or a teacher's hash that rlcc does not write"),
-        (lambda d: d.update(report=3), "is not a student of rlcc"),
+        (lambda d: d.update(name="x */ int evil; /*"), "name or .*hash"),
+        (lambda d: d.update(teacher="*/ #error /*"), "name or .*hash"),
+        (lambda d: d.update(report=3), "not a student"),
     ],
 )
 def test_refused_in_one_sentence(change, says, tmp_path):

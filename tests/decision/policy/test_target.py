@@ -142,9 +142,9 @@ def test_out_of_range_is_refused(value: object, said: str) -> None:
 
 def test_a_policy_without_a_target_has_none_to_turn() -> None:
     path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms", "window": 1}
-    with pytest.raises(ValidationError, match="there is none; leave it out"):
+    with pytest.raises(ValidationError, match="leave it out"):
         Observation.model_validate(path | {"features": [{"kind": "rate"}], "target_ratio": 2})
     level = {"kind": "level", "signal": "queue_bytes"}
     queue = {"interface": "queue_marking", "params": {"capacity_bytes": 9}, "window": 1, "features": [level]}
-    with pytest.raises(ValidationError, match="there is none; leave it out"):
+    with pytest.raises(ValidationError, match="leave it out"):
         Observation.model_validate(queue | {"target_ratio": 2})

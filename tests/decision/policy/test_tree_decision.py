@@ -222,10 +222,10 @@ def test_the_rate_changes_by_small_multipliers_at_low_rates():
 def test_parts_that_do_not_fit_are_refused():
     student = rl_cc_student()
     other = student.observation.with_window(1)
-    with pytest.raises(InputError, match="the student looks at action_1, congestion_q20, action_2"):
+    with pytest.raises(InputError, match="action_1, congestion_q20, action_2"):
         build(other, student.action, student.forest)
     table = make_student(RL_CC, ACTIONS[3], ()).action
-    with pytest.raises(InputError, match="the leaves have 16 fraction bits, the action map needs 10"):
+    with pytest.raises(InputError, match=r"16 fraction bits, .*10"):
         build(student.observation, table, student.forest)
 
 

@@ -77,19 +77,19 @@ def test_a_table_says_which_agents_they_are_and_leaving_it_out_takes_that_back()
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"trigger": {"hidden": [6], "saved": 3}}, "of 2 decisions in the window 3 cannot be saved"),
+        ({"trigger": {"hidden": [6], "saved": 3}}, "of 2 .*3 .*saved"),
         ({"trigger": {"hidden": [6], "saved": 0}}, "saved"),
         ({"trigger": {"hidden": [0], "saved": 1}}, "hidden"),
         ({"trigger": {"saved": 1}}, "hidden"),
         ({"trigger": {"hidden": [6], "saved": 1, "price": 1}}, "price"),
         ({"trigger": None, "observation": OBSERVATION | {"interface": "queue_marking_triggered"}}, "there is none"),
-        ({"action": LEVEL}, "the action is a level"),
+        ({"action": LEVEL}, "action .*level"),
         (
             {
                 "architecture": {"kind": "lstm", "hidden": [], "lstm": 4, "bias": True},
                 "observation": OBSERVATION | {"window": 1},
             },
-            "forgets what it did not see",
+            "did not see",
         ),
         (
             {

@@ -48,9 +48,9 @@ def test_what_is_written_reads_back(tmp_path: Path) -> None:
     made.write(tmp_path / "a.json")
     assert Visits.read(tmp_path / "a.json") == made
     assert joined([made, more]) == counted("ab", FOREST, np.concatenate([rows(50), rows(70, seed=2)]))
-    with pytest.raises(InputError, match="visits of student cd beside those of ab"):
+    with pytest.raises(InputError, match=r"cd .*ab"):
         joined([made, counted("cd", FOREST, rows(3))])
-    with pytest.raises(InputError, match="x has other thresholds in some of the visits"):
+    with pytest.raises(InputError, match=r"x .*other thresholds"):
         joined([made, Visits("ab", {}, {"x": Intervals((1,), (0, 0))})])
 
 

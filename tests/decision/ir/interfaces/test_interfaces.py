@@ -17,7 +17,7 @@ def test_each_file_s_interfaces_are_known_by_their_names():
     assert {"flow_rate", "queue_marking"} < set(INTERFACES)
     assert "grid" not in INTERFACES
     assert all(INTERFACES[name].name == name for name in INTERFACES)
-    with pytest.raises(InputError, match="there is no interface 'door'; known are "):
+    with pytest.raises(InputError, match=r"interface 'door'; .*"):
         from_json("door")
 
 
@@ -63,7 +63,7 @@ def test_a_grid_that_no_c_could_hold_is_refused(group, change):
 @pytest.mark.parametrize("group", ["event", "knobs"])
 def test_a_grid_has_signals_and_knobs_each_once(group):
     for entries in ([], to_json(MODEL)[group] * 2):
-        with pytest.raises(InputError, match="none in C, or one stands twice"):
+        with pytest.raises(InputError, match="one stands twice"):
             from_json(to_json(MODEL) | {group: entries})
 
 

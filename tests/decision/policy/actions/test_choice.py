@@ -76,20 +76,20 @@ def test_a_factored_choice_is_one_number_and_a_label_a_group():
     tape = action.tape()
     said = evaluate(tape, Reading(outputs=outputs))[tape.results[0]]
     assert said.tolist() == action.chosen(outputs).tolist()
-    with pytest.raises(InputError, match="is no row of the action's table"):
+    with pytest.raises(InputError, match="no row"):
         action.label(np.array([[20_000.0, 80_000.0, 656.0]]))
 
 
 def test_a_program_that_reads_another_groups_row_is_not_shown():
     action = factored()
     program = program_of(action)
-    with pytest.raises(InputError, match="does not read its knobs from one row"):
+    with pytest.raises(InputError, match="knobs from one"):
         action.check_shown(replace(program, results=(program.results[1], program.results[0], program.results[2])))
     pair = factored(KMIN, [{**kmax, **pmax} for kmax, pmax in zip(KMAX, PMAX, strict=True)])
     program = program_of(pair)
     nodes = list(program.nodes)
     nodes[program.results[2]] = replace(nodes[program.results[2]], args=nodes[program.results[0]].args)
-    with pytest.raises(InputError, match="does not read its knobs from one row"):
+    with pytest.raises(InputError, match="knobs from one"):
         pair.check_shown(replace(program, nodes=tuple(nodes)))
 
 
@@ -98,11 +98,11 @@ def test_a_program_that_reads_another_groups_row_is_not_shown():
     [
         (
             [KMIN, [{"kmax_bytes": 79_999}, {"kmax_bytes": 400_000}], PMAX],
-            "kmax_bytes of 79999 can be set together with",
+            "kmax_bytes of 79999",
         ),
-        ([KMIN, KMAX], "the groups set kmin_bytes, kmax_bytes; they must set kmin_bytes, kmax_bytes, pmax_q16"),
-        ([KMAX, KMIN, PMAX], "the groups set kmax_bytes, kmin_bytes, pmax_q16; they must set"),
-        ([KMIN, KMAX, [{"pmax_q16": 655}, {"pmax_q16": 65_537}]], "group 2, row 1: pmax_q16 is 65537, not 0 to 65536"),
+        ([KMIN, KMAX], "set kmin_bytes, kmax_bytes; .*kmin_bytes, kmax_bytes, pmax_q16"),
+        ([KMAX, KMIN, PMAX], "set kmax_bytes, kmin_bytes, pmax_q16; "),
+        ([KMIN, KMAX, [{"pmax_q16": 655}, {"pmax_q16": 65_537}]], "group 2, row 1: pmax_q16 .*65537, .*0 to 65536"),
     ],
 )
 def test_groups_that_the_interface_does_not_take(groups, message):
@@ -113,12 +113,12 @@ def test_groups_that_the_interface_does_not_take(groups, message):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ({}, "has rows of all knobs, or groups of rows of some; give one of the two"),
-        ({"rows": ROWS, "groups": [KMIN, KMAX]}, "has rows of all knobs, or groups of rows of some"),
+        ({}, "rows .*or groups"),
+        ({"rows": ROWS, "groups": [KMIN, KMAX]}, "rows .*or groups"),
         ({"groups": [KMIN]}, "at least 2"),
         ({"groups": [KMIN, KMAX[:1]]}, "at least 2"),
-        ({"groups": [KMIN, [*KMAX, {"pmax_q16": 1}]]}, "group 1, row 2 sets pmax_q16, row 0 sets kmax_bytes"),
-        ({"groups": [[*KMIN, KMIN[0]], KMAX]}, "group 0, row 3 stands twice"),
+        ({"groups": [KMIN, [*KMAX, {"pmax_q16": 1}]]}, "group 1, row 2 .*pmax_q16, row 0 .*kmax_bytes"),
+        ({"groups": [[*KMIN, KMIN[0]], KMAX]}, "group 0, row 3 .*twice"),
         ({"groups": [[{"a": n} for n in range(200)], [{"b": n} for n in range(57)]]}, "together have 257 rows"),
     ],
 )
@@ -170,22 +170,22 @@ def test_a_student_learns_which_row_was_chosen_and_loses_by_the_others():
     assert not action.squashed
     assert action.sums == action.outputs == 4
     assert action.loss(np.array([[0.2, 0.3, 0.3, 0.2], [0.1, 0.2, 0.0, 0.0]]), label, np.array([1.0, 3.0])) == 0.75
-    with pytest.raises(InputError, match="is no row of the action's table"):
+    with pytest.raises(InputError, match="no row"):
         action.label(np.array([[1.0, 2.0, 3.0]]))
 
 
 def test_a_program_that_reads_another_row_is_not_shown():
     action = choice()
     program = program_of(action)
-    with pytest.raises(InputError, match="does not read its knobs from one row"):
+    with pytest.raises(InputError, match="knobs from one"):
         action.check_shown(replace(program, results=program.results[::-1]))
-    with pytest.raises(InputError, match="does not read its knobs from one row"):
+    with pytest.raises(InputError, match="knobs from one"):
         action.check_shown(replace(program, tables=(program.tables[0][::-1], *program.tables[1:])))
     index = program.nodes[program.results[1]].args[0]
     other = next(n for n, node in enumerate(program.nodes) if node.op is Op.SELECT and n != index)
     nodes = list(program.nodes)
     nodes[program.results[1]] = replace(nodes[program.results[1]], args=(other,))
-    with pytest.raises(InputError, match="does not read its knobs from one row"):
+    with pytest.raises(InputError, match="knobs from one"):
         action.check_shown(replace(program, nodes=tuple(nodes)))
 
 
@@ -193,8 +193,8 @@ def test_a_program_that_reads_another_row_is_not_shown():
     ("change", "message"),
     [
         ({"kmax_bytes": 19_999}, "row 1: kmax_bytes is below kmin_bytes"),
-        ({"pmax_q16": 65_537}, "row 1: pmax_q16 is 65537, not 0 to 65536"),
-        ({"kmin_bytes": -1}, "row 1: kmin_bytes is -1, not 0 to 2147483647"),
+        ({"pmax_q16": 65_537}, "row 1: pmax_q16 .*65537, .*0 to 65536"),
+        ({"kmin_bytes": -1}, "row 1: kmin_bytes .*-1, .*0 to 2147483647"),
     ],
 )
 def test_rows_that_the_interface_does_not_take(change, message):
@@ -204,9 +204,9 @@ def test_rows_that_the_interface_does_not_take(change, message):
 
 def test_a_choice_sets_all_knobs_of_agents_that_keep_none():
     choice().check(QUEUE_MARKING)
-    with pytest.raises(ValueError, match="a row sets a; it must set kmin_bytes, kmax_bytes, pmax_q16, in this order"):
+    with pytest.raises(ValueError, match=r"sets a; .*kmin_bytes, kmax_bytes, pmax_q16, .*order"):
         choice([{"a": 1}, {"a": 2}]).check(QUEUE_MARKING)
-    with pytest.raises(ValueError, match="choice sets knobs anew, and agents of flow_rate go on from their rate_q30"):
+    with pytest.raises(ValueError, match=r"choice .*flow_rate .*rate_q30"):
         choice([{"rate_q20": 1}, {"rate_q20": 2}]).check(FLOW_RATE)
 
 

@@ -73,7 +73,7 @@ def test_what_does_not_ascend_or_leaves_its_ends_is_not_shown():
     program = program_of(action)
     kmin, kmax, pmax = program.results
     plain = next(n for n in program.nodes[kmax].args if n != kmin)
-    with pytest.raises(InputError, match="does not show that kmax_bytes is not below kmin_bytes"):
+    with pytest.raises(InputError, match=r"kmax_bytes .*below kmin_bytes"):
         action.check_shown(replace(program, results=(kmin, plain, pmax)))
     with pytest.raises(InputError, match=r"pmax_q16 can reach 5000\.\.2000000, beyond 655\.\.65536"):
         action.check_shown(replace(program, results=(kmin, kmax, plain)))
@@ -92,14 +92,12 @@ def test_the_loss_weighs_knobs_by_their_span():
 
 def test_ends_that_the_interface_does_not_take():
     level().check(QUEUE_MARKING)
-    with pytest.raises(ValueError, match=r"pmax_q16 goes from 0 to 65537, not within 0\.\.65536"):
+    with pytest.raises(ValueError, match=r"pmax_q16 .*0 to 65537, .*0\.\.65536"):
         level(pmax=(0, 65_537)).check(QUEUE_MARKING)
-    with pytest.raises(ValueError, match="level sets knobs anew, and agents of flow_rate go on"):
+    with pytest.raises(ValueError, match=r"level .*flow_rate"):
         level().check(FLOW_RATE)
     knobs = level().model_dump()["knobs"]
-    with pytest.raises(
-        ValueError, match="level sets pmax_q16; it must set kmin_bytes, kmax_bytes, pmax_q16, in this order"
-    ):
+    with pytest.raises(ValueError, match=r"sets pmax_q16; .*kmin_bytes, kmax_bytes, pmax_q16, .*order"):
         Level.model_validate({"kind": "level", "knobs": {"pmax_q16": knobs["pmax_q16"]}}).check(QUEUE_MARKING)
     knobs["kmax_bytes"]["not_below"] = None
     with pytest.raises(ValueError, match='kmax_bytes needs not_below = "kmin_bytes": so has it the interface'):

@@ -142,14 +142,14 @@ def test_refused(wrong):
 
 def test_what_goes_with_a_scale_only_says_so():
     table = {"kind": "choice", "rows": [{"a": 1}, {"a": 2}]}
-    with pytest.raises(InputError, match="an int8 network needs an action map that multiplies the rate; choice sets"):
+    with pytest.raises(InputError, match=r"int8 network .*; choice"):
         scale_of(Choice.model_validate(table), "an int8 network")
 
 
 def test_a_scale_multiplies_a_knob_in_force():
     action = TanhMap(kind="tanh_map", step=0.2)
     action.check(FLOW_RATE)
-    with pytest.raises(ValueError, match="agents of queue_marking keep none: give a choice or a level"):
+    with pytest.raises(ValueError, match=r"queue_marking .*choice or .*level"):
         action.check(QUEUE_MARKING)
 
 

@@ -68,12 +68,12 @@ def test_it_says_what_it_counts() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"last": 1}, "same counts active_1 to active_1; give 2 to 64"),
+        ({"last": 1}, "active_1 to active_1; .*2 to 64"),
         ({"last": 65}, "give 2 to 64"),
         ({"where": {}}, "at least 1 item"),
         ({"where": {"path": []}}, "at least 1 item"),
-        ({"less": {"ends": [2, 2]}}, "same: a value of ends stands twice"),
-        ({"where": {"path": -1}}, "greater than or equal to 0"),
+        ({"less": {"ends": [2, 2]}}, "same: .*ends .*twice"),
+        ({"where": {"path": -1}}, "equal to 0"),
     ],
 )
 def test_what_counts_nothing_is_refused(change: dict[str, Any], says: str) -> None:
@@ -85,5 +85,5 @@ def test_what_counts_nothing_is_refused(change: dict[str, Any], says: str) -> No
     "change", [{"slots": "idle"}, {"last": 11}, {"where": {"colour": 1}}, {"where": {"path": "x"}}]
 )
 def test_slots_and_signals_that_there_are_not_are_refused(change: dict[str, Any]) -> None:
-    with pytest.raises((ValueError, InputError), match="agents of long_flow are not told"):
+    with pytest.raises((ValueError, InputError), match=r"long_flow .*not told"):
         HowMany.model_validate(PLAIN | change).expression(Place(LONG_FLOW))
