@@ -155,7 +155,7 @@ def test_a_context_too_large_for_the_device_is_refused_and_nothing_is_written(tm
     student = make_student(features, ACTIONS[0], (tree,), window=8)
     with writing(tmp_path / "student", "student") as folder:
         student.save(folder)
-    with pytest.raises(InputError, match=r"takes 52 bytes \(48 of the policy, 4 of the adapter\).*doca-pcc keeps 48"):
+    with pytest.raises(InputError, match=r"52 bytes \(48 .*, 4 .*\).*doca-pcc .*48"):
         emit(tmp_path / "student", tmp_path / "firmware", target="doca-pcc")
     assert not (tmp_path / "firmware").exists()
     assert emit(tmp_path / "student", tmp_path / "firmware", target="connectx6dx")["context_bytes"] == 48
@@ -168,7 +168,7 @@ def test_counters_of_the_adapter_count_towards_the_context(tmp_path):
     student = make_student(features, ACTIONS[0], (tree,), window=5)
     with writing(tmp_path / "student", "student") as folder:
         student.save(folder)
-    with pytest.raises(InputError, match=r"takes 52 bytes \(36 of the policy, 16 of the adapter\)"):
+    with pytest.raises(InputError, match=r"52 bytes \(36 .*, 16 .*\)"):
         emit(tmp_path / "student", tmp_path / "firmware", target="doca-pcc")
 
 
@@ -178,14 +178,14 @@ def test_a_policy_that_needs_the_queue_length_is_refused_where_there_is_none(fea
     student = make_student([feature], ACTIONS[0], (oblivious(((0, 100),), (-5, 5)),))
     with writing(tmp_path / "student", "student") as folder:
         student.save(folder)
-    with pytest.raises(InputError, match="looks at queue_bytes, which the target doca-pcc does not give"):
+    with pytest.raises(InputError, match=r"queue_bytes, .*doca-pcc"):
         emit(tmp_path / "student", tmp_path / "firmware", target="doca-pcc")
 
 
 def test_an_unknown_target_is_named(tmp_path):
     with writing(tmp_path / "student", "student") as folder:
         make_student([FEATURES["rate"]], ACTIONS[0], ()).save(folder)
-    with pytest.raises(InputError, match="no target 'bluefield'; choose one of generic, connectx6dx, doca-pcc"):
+    with pytest.raises(InputError, match=r"'bluefield'; .* generic, connectx6dx, doca-pcc"):
         emit(tmp_path / "student", tmp_path / "firmware", target="bluefield")
 
 

@@ -107,9 +107,9 @@ def test_any_program_means_the_same_in_c_whatever_the_passes_and_the_form(progra
     except InputError as error:  # sums beyond 32 bits and limits that no form keeps are refused, in words
         refusals = (
             "32 bits cannot hold",
-            "no form of these trees",
-            "no tree takes the form",
-            "look at different values",
+            "no form",
+            "no tree",
+            "different values",
         )
         assume(not any(text in str(error) for text in refusals))
         raise

@@ -48,7 +48,7 @@ def test_what_is_not_said_stays_as_it_is_now() -> None:
     now = chosen(WORDS, {}, {"line_rate": "1 Gb/s", "rate_start": "2 %"})
     assert chosen(WORDS, now, {"rate_start": "3 %"}) == now | {"rate_start_q30": round(0.03 * 2**30)}
     broken = now | {"time_shift": 77}
-    with pytest.raises(InputError, match="time_shift is 77, out of range: it takes 1, 2, 4 "):
+    with pytest.raises(InputError, match=r"time_shift .*77, .*1, 2, 4 "):
         chosen(WORDS, broken, {})
     assert chosen(WORDS, broken, {"base_rtt": "8192 ns"})["time_shift"] == 0
 
@@ -57,25 +57,25 @@ def test_what_is_not_said_stays_as_it_is_now() -> None:
     ("said", "words"),
     [
         ({"line_rat": "1 Gb/s"}, "did you mean line_rate"),
-        ({"line_rate": "100"}, "not a number with a unit"),
+        ({"line_rate": "100"}, "number .*unit"),
         ({"line_rate": "100 ms"}, "has the unit 'ms'"),
-        ({"line_rate": "0 Gb/s"}, "out of range: it takes"),
+        ({"line_rate": "0 Gb/s"}, "out of range"),
         ({"line_rate": "9 Pb/s"}, "has the unit 'Pb/s'"),
         ({"line_rate": "9000 Tb/s"}, "out of range"),
-        ({"rate_start": "101 %"}, r"rate_start=101 % is out of range: it takes 0 % to 100 % \(rate_start_q30 0"),
-        ({"rate_min": "0.00000000001 %"}, "less than the device can tell from 0"),
+        ({"rate_start": "101 %"}, r"rate_start=101 % .*0 % to 100 % \(rate_start_q30 0"),
+        ({"rate_min": "0.00000000001 %"}, "less than the"),
         ({"rate_min": "50 %", "rate_max": "40 %"}, "rate_min is above rate_max"),
         ({"base_rtt": "1 ns"}, "out of range"),
         ({"base_rtt": "100 s"}, "out of range"),
         ({"time_unit": "16 ns"}, "set base_rtt too"),
         ({"time_unit": "3 ns", "base_rtt": "1 ms"}, "1, 2, 4 .. 1024 ns"),
         ({"time_shift": "11", "base_rtt": "1 ms"}, "out of range"),
-        ({"least_of_trip": "2"}, "neither yes nor no"),
+        ({"least_of_trip": "2"}, "yes nor no"),
         ({"rate_start_q30": "1 %"}, "a whole number"),
         ({"rate_start_q30": "-1"}, "a whole number"),
         ({"rate_start_q30": "1", "rate_start": "1 %"}, "the same field"),
-        ({"start_window": "4"}, "not a number with a unit"),
-        ({"start_window": "1025 packets"}, "it takes 0 packets to 1024 packets"),
+        ({"start_window": "4"}, "number .*unit"),
+        ({"start_window": "1025 packets"}, "0 packets to 1024 packets"),
         ({"spare": "1"}, "nothing called 'spare'"),
     ],
 )
@@ -88,7 +88,7 @@ def test_what_the_device_would_not_take_is_one_sentence(said: dict[str, str], wo
 def test_a_fixed_parameter_takes_its_value_only() -> None:
     fixed = (Word("rate_max_q30", "line rate / 2^30", 5, 5, 5), *WORDS[-5:])
     assert chosen(fixed, {}, {"rate_max_q30": "5"})["rate_max_q30"] == 5
-    with pytest.raises(InputError, match="fixed when the firmware was emitted"):
+    with pytest.raises(InputError, match=r"when .*was emitted"):
         chosen(fixed, {}, {"rate_max_q30": "6"})
 
 
@@ -113,5 +113,5 @@ def test_the_target_is_set_in_units_of_the_trained_one() -> None:
         assert values == {"congestion_gain_q28": kept}
         assert told(gain, values) == ratio
     for ratio in ("17 x", "0.2 x", "2"):
-        with pytest.raises(InputError, match=r"0.25 x to 16 x|with a unit"):
+        with pytest.raises(InputError, match=r"0.25 x to 16 x|unit"):
             chosen((gain,), {}, {"target_ratio": ratio})

@@ -105,7 +105,7 @@ def test_features_over_24_bits_are_refused() -> None:
 @pytest.mark.parametrize("value", [0.0, 0.1, -1 / 3])  # the mean of many 0.1 is not 0.1
 def test_a_constant_teacher_is_refused(value: float) -> None:
     data = noisy(8)
-    with pytest.raises(InputError, match="decides the same everywhere"):
+    with pytest.raises(InputError, match="decides the same"):
         boost.fit(dataset(data.x, np.full(len(data), value)), DistillOptions(**FAST), LOSS, seed=1)
 
 
@@ -129,7 +129,7 @@ def test_constant_features_are_refused_in_one_sentence() -> None:
 @pytest.mark.parametrize("rows", [1, 2, 9])
 def test_a_handful_of_decisions_is_refused(rows: int) -> None:
     data = noisy(10, rows=rows)
-    with pytest.raises(InputError, match="too few to distil"):
+    with pytest.raises(InputError, match="too few"):
         boost.fit(data, DistillOptions(**FAST), LOSS, seed=1)
 
 

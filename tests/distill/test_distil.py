@@ -175,7 +175,7 @@ def test_limits_are_enforced_whatever_the_fit_gave(fitted: Any, small: DistillOp
     more = replace(ensemble, trees=(*ensemble.trees, ensemble.trees[0]))
     deeper = replace(ensemble, trees=(*ensemble.trees[:-1], oblivious(((0, 0),) * 4, (0,) * 16)))
     for wrong in (more, deeper):
-        with pytest.raises(InputError, match="over the limits 4 and 3"):
+        with pytest.raises(InputError, match="limits 4 and 3"):
             distil._enforce(replace(fitted.student, forest=wrong), small)
 
 
@@ -183,7 +183,7 @@ def test_a_constant_teacher_is_refused(make_policy: Any, network: RolloutOptions
     zeros = {"fc0.weight": np.zeros((12, 4), np.float32), "out.weight": np.zeros((1, 12), np.float32)}
     teacher = make_teacher(make_policy(), zeros, "the test")
     runs = rollout.collect(rollout.teacher_policy(teacher), network)
-    with pytest.raises(InputError, match="decides the same everywhere"):
+    with pytest.raises(InputError, match="decides the same"):
         distil.distil(teacher, runs, small, network, seed=1)
 
 
@@ -203,8 +203,8 @@ def test_a_feature_that_is_left_out_is_asked_for_by_no_tree(
 @pytest.mark.parametrize(
     ("excluded", "words"),
     [
-        (["speed"], "there is no feature 'speed'; the student's are action_1, congestion_q20"),
-        (["action_1", "congestion_q20", "action_2", "congestion_q20_1"], "no feature is left"),
+        (["speed"], "'speed'; .*action_1, congestion_q20"),
+        (["action_1", "congestion_q20", "action_2", "congestion_q20_1"], "no feature"),
     ],
 )
 def test_features_that_cannot_be_left_out_are_told(
@@ -254,7 +254,7 @@ def test_a_window_that_ends_before_it_begins_is_refused() -> None:
 
 def test_more_leaves_than_can_be_solved_for_are_refused_in_one_sentence() -> None:
     validate(DistillOptions, {"trees": 200, "depth": 6}, "here")
-    with pytest.raises(InputError, match="200 trees of depth 7 have 25600 leaves, and 12800 can be fitted") as no:
+    with pytest.raises(InputError, match=r"200 .*depth 7 .*25600 .*12800") as no:
         validate(DistillOptions, {"trees": 200, "depth": 7}, "here")
     assert "\n" not in str(no.value)
 

@@ -191,11 +191,11 @@ def test_several_outputs_have_a_value_each_in_every_leaf() -> None:
     found = quantise.check(model, forest, x, seed=1)
     assert found.greatest_error < found.declared_error
     wrong = replace(forest, bias=(forest.bias[0], forest.bias[1] + 1, forest.bias[2]))
-    with pytest.raises(InputError, match="the bias of the integer forest is not CatBoost's, rounded"):
+    with pytest.raises(InputError, match=r"bias .*CatBoost's"):
         quantise.check(model, wrong, x, seed=1)
     questions, leaves = unrolled(forest.trees[1])
     values = [leaf.value for leaf in leaves]
     values[2] = (values[2][0], values[2][1], values[2][2] - 1)
     slipped = replace(forest, trees=(forest.trees[0], oblivious(questions, values), *forest.trees[2:]))
-    with pytest.raises(InputError, match="leaf 6 of the integer forest is not CatBoost's"):
+    with pytest.raises(InputError, match=r"leaf 6 .*CatBoost's"):
         quantise.check(model, slipped, x, seed=1)

@@ -111,7 +111,7 @@ def test_what_a_row_is_worth_keeps_the_greatest_and_weighs_by_the_difference() -
 
 def test_only_a_choice_has_values() -> None:
     options = DistillOptions.model_validate(OPTIONS | {"labels": "values"})
-    with pytest.raises(InputError, match=r"distill\.labels: only a choice has values, and the action is a level"):
+    with pytest.raises(InputError, match=r"distill\.labels: .*choice .*level"):
         distil(teacher_of(LEVEL), [], options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
 
 
@@ -119,7 +119,7 @@ def test_only_a_choice_has_values() -> None:
 def test_states_from_anywhere_and_distances_are_those_of_flows(option: str) -> None:
     teacher = teacher_of(CHOICE)
     options = DistillOptions.model_validate(OPTIONS | {option: 0.1})
-    with pytest.raises(InputError, match=rf"distill\.{option} needs an action map that multiplies the rate"):
+    with pytest.raises(InputError, match=rf"distill\.{option} .*multiplies"):
         distil(teacher, [], options, ROLLOUTS, seed=1, deployment=DEPLOYMENT)
 
 

@@ -74,35 +74,35 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "sentence"),
     [
-        ("hpcc", "eta = 0.95", "etta = 0.95", r"(eta: is missing|etta: no such key)"),
-        ("hpcc", "eta = 0.95", "eta = 1.5", r"eta: .*less than or equal to 1"),
+        ("hpcc", "eta = 0.95", "etta = 0.95", "(eta: .*missing|etta: no)"),
+        ("hpcc", "eta = 0.95", "eta = 1.5", "eta: .*less than .*1"),
         ("hpcc", "eta = 0.95", "eta = nan", r"eta: "),
         ("hpcc", "eta = 0.95", 'eta = "95 %"', r"eta: .*number"),
-        ("hpcc", 'kind = "hpcc"', 'kind = "bbr"', r"'bbr' is unknown; choose one of .*'swift'"),
-        ("hpcc", 'kind = "hpcc"', "", r"kind is missing or no text; it is one of dcqcn, hpcc"),
+        ("hpcc", 'kind = "hpcc"', 'kind = "bbr"', "'bbr' .*'swift'"),
+        ("hpcc", 'kind = "hpcc"', "", "kind .*dcqcn, hpcc"),
         ("hpcc", 'name = "hpcc"', 'name = "HPCC!"', r"name: "),
         ("hpcc", "burst_packets = 1 ", "burst_packets = 99 ", r"burst_packets: "),
-        ("hpcc", '"400 ppm"', '"400"', r"additive_step: '400' is not a number with a unit"),
+        ("hpcc", '"400 ppm"', '"400"', "additive_step: '400' .*unit"),
         ("hpcc", '"400 ppm"', '"400 furlongs"', r"additive_step: .* has the unit 'furlongs'"),
-        ("hpcc", '"400 ppm"', '"101 %"', r"additive_step: '101 %' is not within 0 and line rate"),
+        ("hpcc", '"400 ppm"', '"101 %"', "additive_step: '101 %' .*0 .*line rate"),
         ("hpcc", '"400 ppm"', "400", r"additive_step: 400 has no unit"),
-        ("dcqcn", '"1 us" ', '"1 ns" ', r"alpha_period: must lie between 10 and 1000000000 ns"),
+        ("dcqcn", '"1 us" ', '"1 ns" ', "alpha_period: .*10 and 1000000000 ns"),
         (
             "dcqcn",
             'r_period = "4 us"',
             'r_period = "9 ms"',
-            r"monitor_period: must lie between 10 .* ns, or be 0",
+            "monitor_period: .*10 .* ns, .*0",
         ),
         ("dcqcn", '"32767 B"', '"1 B"', r"byte_reset: must lie between 1000"),
-        ("dcqcn", "kmin = ", 'kmin = "2 MB"\n# ', r"ecn: kmin must not be more than kmax"),
-        ("dcqcn", 'cnp_interval = "4 us" ', "", r"DCQCN hears of congestion by CNPs"),
+        ("dcqcn", "kmin = ", 'kmin = "2 MB"\n# ', "ecn: kmin .*kmax"),
+        ("dcqcn", 'cnp_interval = "4 us" ', "", "DCQCN .*CNPs"),
         ("dcqcn", '"dequeue"', '"sometimes"', r"ecn\.marking: "),
-        ("dcqcn", 'link = "100 Gb/s"', 'link = "1 Mb/s"', r"ecn: link must lie between"),
+        ("dcqcn", 'link = "100 Gb/s"', 'link = "1 Mb/s"', "ecn: link .*between"),
         ("swift", 'acknowledge = "packet"', 'acknowledge = "message"', r"acknowledge: "),
         ("hpcc", 'acknowledge = "packet"', 'acknowledge = "message"', r"acknowledge: "),
-        ("swift", "window_min = 0.001", "window_min = 2000", r"window_min must not be more than window_max"),
+        ("swift", "window_min = 0.001", "window_min = 2000", "window_min .*window_max"),
         ("swift", "scaling_window_max = 100", "scaling_window_max = 0.1", r"scaling_window_min must be less"),
-        ("timely", '"500 us"', '"5 us"', r"low must not be more than high"),
+        ("timely", '"500 us"', '"5 us"', "low .*more .*high"),
         ("nscc", 'acknowledge = "packet"', 'acknowledge = "message"', r"acknowledge: "),
         ("nscc", "quick_share = 0.125", "quick_share = 1", r"quick_share: .*less than 1"),
         ("nscc", '"150 KB"', '"0 B"', r"reference_bdp: must lie between 1"),
@@ -120,23 +120,23 @@ def test_what_is_wrong_is_one_sentence(tmp_path: Path, name: str, old: str, new:
 def test_who_hears_of_marks_needs_them(tmp_path: Path, name: str) -> None:
     text = (baselines.PARAMETERS / f"{name}.toml").read_text()
     (tmp_path / "x.toml").write_text(text.split("[ecn]")[0])
-    with pytest.raises(InputError, match=f"{name.upper()} hears of congestion by ECN marks"):
+    with pytest.raises(InputError, match=f"{name.upper()} .*ECN marks"):
         baselines.load(tmp_path / "x.toml")
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(InputError, match=r"no baseline 'bbr'; the names are dcqcn, .*, timely"):
+    with pytest.raises(InputError, match=r"'bbr'; .*dcqcn, .*, timely"):
         baselines.by_name("bbr")
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="no file"):
         baselines.load(tmp_path / "none.toml")
 
 
 def test_a_floor_above_the_nic(tmp_path: Path) -> None:
     spec = baselines.load(changed(tmp_path, "hpcc", '"1 Mb/s"', '"200 Gb/s"'))
-    with pytest.raises(InputError, match=r"rate_min 200 Gb/s is more than a NIC of 100 Gb/s sends"):
+    with pytest.raises(InputError, match=r"rate_min 200 Gb/s .*100 Gb/s"):
         spec.build(1, 100)
 
 

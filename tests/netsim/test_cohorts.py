@@ -267,28 +267,28 @@ def test_simulate_returns_the_records_of_every_cohort() -> None:
 
 
 def test_wrong_cohorts_are_refused(steering) -> None:
-    with pytest.raises(InputError, match="agents of flow_rate are asked on a response"):
+    with pytest.raises(InputError, match=r"flow_rate .*on a response"):
         Cohort(steering(), PERIOD)
-    with pytest.raises(InputError, match="are no flows; give their decider in a cohort"):
+    with pytest.raises(InputError, match=r"no flows; .*cohort"):
         Simulation(SCENARIO, fixed(0, 0, 0).decider, seed=1)
-    with pytest.raises(InputError, match="period_ps is 0 ps; it must be 1"):
+    with pytest.raises(InputError, match=r"period_ps .*0 ps; .*1"):
         fixed(0, 0, 0, period_ps=0)
-    with pytest.raises(InputError, match=r"latency_ps is 0\.5; give whole picoseconds"):
+    with pytest.raises(InputError, match=r"latency_ps .*0\.5; "):
         fixed(0, 0, 0, latency_ps=0.5)
-    with pytest.raises(InputError, match="pmax_q16 is 65537; it must be 0 to 65536"):
+    with pytest.raises(InputError, match=r"pmax_q16 .*65537; .*0 to 65536"):
         fixed(0, 0, 65_537)
-    with pytest.raises(InputError, match="the knobs are kmin_bytes, kmax_bytes, pmax_q16; got kmin_bytes"):
+    with pytest.raises(InputError, match="kmin_bytes, kmax_bytes, pmax_q16; got kmin_bytes"):
         policies.fixed(QUEUE_MARKING, {"kmin_bytes": 0})
-    with pytest.raises(InputError, match=r"level is .*; give one of queue_bytes"):
+    with pytest.raises(InputError, match=r"level .*queue_bytes"):
         fixed(0, 0, 0, level=("rtt", 1))
-    with pytest.raises(InputError, match="by queue_bytes and pmax_q16; give a signal and a knob of its unit: queue_b"):
+    with pytest.raises(InputError, match=r"queue_bytes and pmax_q16; .*queue_b"):
         fixed(0, 0, 0, idle=("queue_bytes", "pmax_q16", 3))
-    with pytest.raises(InputError, match="idle after 0 looks is not possible; give 1 to"):
+    with pytest.raises(InputError, match=r"idle .*0 looks .*1 to"):
         fixed(0, 0, 0, idle=("queue_bytes", "kmin_bytes", 0))
-    with pytest.raises(InputError, match="there is no cohort 1"):
+    with pytest.raises(InputError, match="no cohort 1"):
         Simulation(SCENARIO, DCQCN, seed=1).drain_records(1)
-    with pytest.raises(InputError, match="64 cohorts are too many"):
+    with pytest.raises(InputError, match=r"64 cohorts .*many"):
         Simulation(SCENARIO, DCQCN, seed=1, cohorts=[fixed(0, 0, 0)] * 64)
-    with pytest.raises(InputError, match="the parameters must be capacity_bytes"):
+    with pytest.raises(InputError, match=r"parameters .*capacity_bytes"):
         policies.compiled(Path(__file__), policies.Installed({}, QUEUE_MARKING))
     assert FLOW_RATE.trigger == "response"

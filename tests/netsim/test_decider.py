@@ -116,9 +116,7 @@ def test_every_decision_takes_its_own_time(core) -> None:
 
 def test_a_fault_of_the_core_is_its_own_sentence(core) -> None:
     run = Simulation("many-to-one:4", policies.decider(*core(100, faults_after=10), 330, INSTALLED), seed=1)
-    with pytest.raises(
-        InputError, match=r"failed after \d+\.\d+ us: the core read outside of its memory at 0x00000bad"
-    ):
+    with pytest.raises(InputError, match=r"failed .*\d+\.\d+ us: .*0x00000bad"):
         run.run(5 * MS)
     with pytest.raises(InputError, match="core read outside"):
         run.run(6 * MS)  # it is over
@@ -131,7 +129,7 @@ def test_a_decision_without_end_is_a_fault(core) -> None:
 
 
 def test_the_core_must_be_of_this_version_and_size(core) -> None:
-    with pytest.raises(InputError, match="of version 2, and 1 is needed"):
+    with pytest.raises(InputError, match=r"version 2, .*1 "):
         Simulation("many-to-one:4", policies.decider(*core(100, version=2), 330, INSTALLED), seed=1)
     address, context_bytes = core(100)
     with pytest.raises(InputError, match=f"{context_bytes} bytes, not {context_bytes + 4}"):
@@ -143,9 +141,9 @@ def test_the_core_must_be_of_this_version_and_size(core) -> None:
     [
         ({"address": 0}, "0 is no address"),
         ({"address": "x"}, "no address"),
-        ({"context_bytes": 2}, "a context of 2 bytes is not possible; choose 4"),
+        ({"context_bytes": 2}, "context .*2 bytes .*4"),
         ({"clock_mhz": 0}, "a clock of 0 MHz"),
-        ({"clock_mhz": float("nan")}, "a clock of nan MHz"),
+        ({"clock_mhz": float("nan")}, "clock .*nan MHz"),
         ({"installed": policies.Installed({})}, "got none"),
     ],
 )

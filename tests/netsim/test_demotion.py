@@ -109,9 +109,9 @@ def test_every_packet_is_in_one_place_and_in_order(by: str) -> None:
         ({"class_by": "sent"}, "give both"),
         ({"demotion": (ROW,)}, "give both"),
         ({"class_by": "sent", "demotion": ((3, 2, 1),)}, "must ascend"),
-        ({"class_by": "sent", "demotion": ((1, 2, 3, 4),)}, "5 levels, and class_weights name 4 queues"),
+        ({"class_by": "sent", "demotion": ((1, 2, 3, 4),)}, "5 levels, .*class_weights .*4"),
         ({"class_by": "sent", "demotion": ((1, 2), (1,))}, "as many thresholds"),
-        ({"class_by": "sent", "demotion": (1, 2)}, "rows of whole bytes"),
+        ({"class_by": "sent", "demotion": (1, 2)}, "whole bytes"),
     ],
 )
 def test_bad_thresholds_are_told_in_a_sentence(changes: dict[str, Any], says: str) -> None:
@@ -216,5 +216,5 @@ def test_an_agent_is_told_what_finished_since_its_last_decision() -> None:
 @pytest.mark.parametrize("interface", [MLFQ[1], MLFQ[-1]])
 def test_another_number_of_thresholds_is_told_in_a_sentence(interface: Any) -> None:
     agent = Cohort(fixed(interface, dict.fromkeys(interface.knob_names, 1000)), period_ps=5 * MS)
-    with pytest.raises(InputError, match="demotion has 3 thresholds, and agents set"):
+    with pytest.raises(InputError, match=r"demotion .*3 .*agents set"):
         completions(BY_SENT, "websearch:70%@planes:3x4:1", cohorts=[agent])

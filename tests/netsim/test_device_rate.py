@@ -86,15 +86,15 @@ def test_a_policy_that_is_not_told_comes_back_with_what_it_asked_for_meanwhile(s
 
 
 def test_the_limiter_is_of_policies(steering):
-    with pytest.raises(InputError, match="hpcc is a baseline"):
+    with pytest.raises(InputError, match=r"hpcc .*baseline"):
         simulate("many-to-one:4", baselines.by_name("hpcc"), seed=1, network=LIMIT)
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"device_limit": 0.0}, "share of line rate"),
-        ({"device_limit": 1.5}, "share of line rate"),
+        ({"device_limit": 0.0}, "share .*line rate"),
+        ({"device_limit": 1.5}, "share .*line rate"),
         ({"device_limit_for_ps": 5, "device_limit_every_ps": 5}, "longer than"),
         ({"device_limit_for_ps": 10**15}, "at most 100 s"),
     ],

@@ -87,9 +87,9 @@ def test_flows_start_at_rates_of_their_own_each_time_they_come(constant: Policie
 
 def test_refusals(constant: Policies) -> None:
     for starts in (np.zeros(1, np.uint32), np.ones(2, np.uint32), np.ones(1, np.int64), np.array([2**31], np.uint32)):
-        with pytest.raises(InputError, match="first rates are 1 uint32, one a flow"):
+        with pytest.raises(InputError, match=r"rates .*1 uint32"):
             Simulation(ALONE, constant(), seed=1, starts_q30=starts)
-    with pytest.raises(InputError, match="first rates of their own are for native policies"):
+    with pytest.raises(InputError, match="for native policies"):
         Simulation(ALONE, by_name("dctcp"), seed=1, starts_q30=np.ones(1, np.uint32))
     with pytest.raises(InputError, match="leave decision_late out"):
         Simulation(ALONE, constant(), seed=1, engines=Engines(1), network=Network(decision_late=0.1))

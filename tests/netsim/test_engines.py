@@ -249,14 +249,14 @@ def test_an_event_of_a_flow_that_is_over_is_not_decided(constant) -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ((0,), "0 engines a NIC are not possible"),
+        ((0,), "0 engines"),
         ((True,), "True engines"),
         ((MOST + 1,), "choose 1 to 65536"),
-        ((1, "ignore"), "choose one of wait, drop, coalesce"),
-        ((1, "drop"), "say how many may wait"),
-        ((1, "drop", -1), "a queue for -1 events"),
-        ((1, "coalesce", 1.5), "a queue for 1.5 events"),
-        ((1, "wait", 4), "the queue has no depth"),
+        ((1, "ignore"), "wait, drop, coalesce"),
+        ((1, "drop"), "how many .*wait"),
+        ((1, "drop", -1), "queue .*-1 events"),
+        ((1, "coalesce", 1.5), "queue .*1.5 events"),
+        ((1, "wait", 4), "queue .*no depth"),
     ],
 )
 def test_contradictory_engines_are_told(values: Any, words: str) -> None:

@@ -97,5 +97,5 @@ def test_decisions_from_outside_are_capped_alike(steering, from_outside, scenari
 def test_other_networks_need_what_their_parameters_follow_from(steering):
     policy = steering(in_flight=CAP).policy
     spec = policies.program(in_flight_program(policy.observation.agents), policies.Installed(policy.params()))
-    with pytest.raises(InputError, match="hand over the policy's in_flight"):
+    with pytest.raises(InputError, match="policy's in_flight"):
         Simulation("many-to-one:4@fat-tree:4:25", spec, seed=1)

@@ -183,9 +183,9 @@ def test_jobs_and_mixes_go_together():
     [
         ("ring-all-reduce:1x1MB", "1 machines; 2 to 512"),
         ("blocks:101%:1KBx1", "0 to 100 % of reads"),
-        ("blocks:10%:2KB-1KBx1", "from the least to the most"),
+        ("blocks:10%:2KB-1KBx1", "least to .*most"),
         ("parameter-server:40x1MB@star:16", "parameter-server needs 41 machines"),
-        ("blocks:10%:1KBx1:7copies", "7 copies need as many storage nodes; there are 6"),
+        ("blocks:10%:1KBx1:7copies", "7 copies .*6"),
         ("blocks:10%:1KBx1:0copies", "unknown scenario"),
         ("parameter-server:4x1MB:02ms", "unknown scenario"),
         ("ring-all-reduce:4", "unknown scenario"),
@@ -203,11 +203,11 @@ TWO = (Flow(0, 0, packets=2), Flow(0, 0, packets=2))
     ("flows", "jobs", "said"),
     [
         (TWO, Jobs((0, 0), ((0, 1), (1, 0)), (0,)), "in a circle"),
-        (TWO, Jobs((0, 1), ((0, 1),), (0, 0)), "which is not of its job"),
-        (TWO, Jobs((0,), (), (0,)), "jobs name 1 flows of 2"),
-        (TWO, Jobs((0, 3), (), (0,)), "a job that there is not"),
+        (TWO, Jobs((0, 1), ((0, 1),), (0, 0)), "of its job"),
+        (TWO, Jobs((0,), (), (0,)), "jobs .*1 flows .*2"),
+        (TWO, Jobs((0, 3), (), (0,)), "job that there"),
         ((TWO[0], Flow(0, 0)), Jobs((0, 0), (), (0,)), "never ends"),
-        ((TWO[0], replace(TWO[1], period_ps=MS)), Jobs((0, 0), (), (0,)), "comes back by itself"),
+        ((TWO[0], replace(TWO[1], period_ps=MS)), Jobs((0, 0), (), (0,)), "back by itself"),
     ],
 )
 def test_jobs_that_could_not_end_are_refused(flows, jobs, said):

@@ -126,5 +126,5 @@ def test_a_moved_flow_waits_for_what_it_has_in_flight() -> None:
 
 @pytest.mark.parametrize("changes", [{"class_by": "size"}, {"class_by": "flow", "demotion": ()}])
 def test_flows_that_never_fall_are_told_in_a_sentence(changes: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="long flows are those that have fallen"):
+    with pytest.raises(InputError, match="that have fallen"):
         started((Flow(0, 2),), AS_IT_IS, **changes)

@@ -130,12 +130,12 @@ def test_agents_beside_a_mix_have_the_numbers_behind_it():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: of(("swift", 50), ("dctcp", 40)), "90 % of the flows together"),
-        (lambda: Mix((Part(by("swift"), 99),)), "a mix of 1 parts"),
-        (lambda: Part(by("swift"), 100), "whole number from 1 to 99"),
+        (lambda: of(("swift", 50), ("dctcp", 40)), "90 % .*flows together"),
+        (lambda: Mix((Part(by("swift"), 99),)), "mix of 1"),
+        (lambda: Part(by("swift"), 100), "number .*1 to 99"),
         (lambda: Part(by("swift"), 50, 9), "class 9"),
-        (lambda: of(("max-min", 50), ("swift", 50)), "leave it out of a mix"),
-        (lambda: run("many-to-one:4", of(("swift", 5), ("dctcp", 95))), "5 % of 4 flows are none"),
+        (lambda: of(("max-min", 50), ("swift", 50)), "out of .*mix"),
+        (lambda: run("many-to-one:4", of(("swift", 5), ("dctcp", 95))), "5 % .*4 flows"),
         (lambda: run("many-to-one:4", of(("swift", 50), ("dctcp", 50, 1))), "give the network 2 class_weights"),
         (lambda: run("many-to-one:4", of(("policy", 50), ("dctcp", 50)), engines=Engines(1)), "share none"),
         (
@@ -144,11 +144,11 @@ def test_agents_beside_a_mix_have_the_numbers_behind_it():
                 of(("policy", 50), ("dctcp", 50)),
                 network=Network(device_limit_for_ps=1, device_limit=0.5),
             ),
-            "device_limit cuts what one policy sets",
+            "device_limit .*one policy",
         ),
         (
             lambda: run("many-to-one:4", of(("hpcc", 50), ("dctcp", 50)), network=Network(telemetry=False)),
-            "the network has no telemetry",
+            "no telemetry",
         ),
     ],
 )  # fmt: skip

@@ -53,11 +53,11 @@ def test_each_place_has_a_name_and_one_job_needs_no_other_process(monkeypatch: p
         (
             "moon",
             None,
-            "'moon' is no place to run trials in; it is one of here, threads, processes, ray, ray://HOST:PORT",
+            "'moon' .*ray://HOST:PORT",
         ),
         ("rays", None, "is no place"),
         ("", None, "is no place"),
-        ("here", 2, "here is one task at a time, not 2"),
+        ("here", 2, "here .*one .*2"),
         ("threads", 0, "give at least 1"),
     ],
 )

@@ -72,5 +72,5 @@ def test_agents_that_are_no_flows_ask_for_no_rtt(make_policy):
         "probes": WISH,
     }
     del document["limits"]
-    with pytest.raises(ValueError, match="probes are of flows, which ask for their RTT, and agents of queue_marking"):
+    with pytest.raises(ValueError, match=r"probes .*of flows, .*queue_marking"):
         Policy.model_validate(document)

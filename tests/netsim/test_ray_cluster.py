@@ -152,11 +152,9 @@ def test_a_node_of_another_build_is_refused(two: Two, monkeypatch: pytest.Monkey
     monkeypatch.setattr(ray_cluster, "build", lambda: other)
     with pytest.raises(InputError) as error:
         run([TRIAL], named("ray"))
-    assert str(error.value) in {
-        f"node {node} runs another build of the simulator, {build()}, than this machine, {other}; "
-        "install the same rlcc there"
-        for node in (two.head, two.other)
-    }
+    assert any(f"node {node} " in str(error.value) for node in (two.head, two.other))
+    assert str(build()) in str(error.value)
+    assert str(other) in str(error.value)
 
 
 @pytest.mark.slow
@@ -180,10 +178,10 @@ def test_a_killed_node_costs_time_and_not_the_run(two: Two, tmp_path: Path) -> N
     ("address", "words"),
     [
         ("ray://127.0.0.1:1", "no Ray cluster answers at ray://127.0.0.1:1 (connection refused); is it up"),
-        ("ray://nobody.invalid:10001", "no Ray cluster answers at ray://nobody.invalid:10001 ("),
-        ("ray://", "'ray://' is no address of a Ray cluster; write ray://HOST:10001"),
-        ("ray://host", "'ray://host' is no address of a Ray cluster"),
-        ("ray://host:port", "'ray://host:port' is no address of a Ray cluster"),
+        ("ray://nobody.invalid:10001", "at ray://nobody.invalid:10001 ("),
+        ("ray://", "'ray://' is no address"),
+        ("ray://host", "'ray://host' is no address"),
+        ("ray://host:port", "'ray://host:port' is no address"),
     ],
 )
 def test_an_address_at_which_nobody_is(address: str, words: str) -> None:
@@ -202,20 +200,20 @@ def test_a_port_at_which_nobody_speaks_as_ray_does(monkeypatch: pytest.MonkeyPat
 
     with socket.create_server(("127.0.0.1", 0)) as web:
         threading.Thread(target=answer, args=(web,)).start()
-        with pytest.raises(InputError, match=r"what answers at ray://127\.0\.0\.1:\d+ is no Ray cluster"):
+        with pytest.raises(InputError, match=r"ray://127\.0\.0\.1:\d+ .*Ray cluster"):
             named(f"ray://127.0.0.1:{web.getsockname()[1]}")
 
 
 def test_the_cluster_of_the_environment_is_asked_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
-    with pytest.raises(InputError, match=r"no Ray cluster answers at 127\.0\.0\.1:1"):
+    with pytest.raises(InputError, match=r"answers at 127\.0\.0\.1:1"):
         named("ray")
 
 
 def test_a_head_that_has_ended_is_told_and_one_that_comes_back_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(ray_cluster.time, "sleep", waits.append)
-    with pytest.raises(InputError, match=r"the Ray cluster's head, 127\.0\.0\.1:1, has ended; start it again"):
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:1, .*ended"):
         ray_cluster._check_head("127.0.0.1:1")
     assert len(waits) == ray_cluster.PATIENCE - 1
     back = iter([InputError("not yet")] * 3)
@@ -245,5 +243,5 @@ def test_the_folder_of_a_killed_cluster_is_removed_by_the_next(tmp_path: Path) -
 
 def test_without_ray_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ray_cluster, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"ray is not installed; install it: pip install 'rlcc\[ray\]'"):
+    with pytest.raises(InputError, match=r"ray .*not installed; .*'rlcc\[ray\]'"):
         named("ray")

@@ -152,12 +152,12 @@ def test_a_file_says_it(tmp_path):
     ("text", "said"),
     [
         ("failures = 3", "write \\[\\[failures\\]\\]"),
-        ('[[failures]]\nlink = "a"', "each of \\[\\[failures\\]\\] has link, from, for"),
+        ('[[failures]]\nlink = "a"', r"\[\[failures\]\] .*link"),
         ('[[failures]]\nlink = 3\nfrom = "1 ms"\nfor = "1 ms"', "the link is 3"),
         ('[[failures]]\nlink = "a0-b0"\nfrom = "1 ms"\nfor = "0 ms"', "up to 100 s"),
         (
             'lossless = true\nbuffer="32 MiB"\n[[failures]]\nlink = "a0-b0"\nfrom = "1 ms"\nfor = "1 ms"',
-            "loses what is on it",
+            "loses what",
         ),
         ("reorder_packets = 5000", "at most 4096"),
     ],
@@ -175,14 +175,14 @@ def test_a_wrong_file_is_refused_in_one_sentence(tmp_path, text, said):
         (
             failing("leaf0-spine7"),
             "dctcp",
-            "no link 'leaf0-spine7'; write leaf0-spine1; its switches are leaf0 to spine1",
+            "'leaf0-spine7'; .*leaf0-spine1; .*leaf0 to spine1",
         ),
-        (failing("leaf0-leaf1"), "dctcp", "no link leads from leaf0 to leaf1"),
-        (failing("leaf0-spine1:1"), "dctcp", "1 links lead from leaf0 to spine1"),
+        (failing("leaf0-leaf1"), "dctcp", "no link .*leaf0 to leaf1"),
+        (failing("leaf0-spine1:1"), "dctcp", "1 links .*leaf0 to spine1"),
         (failing("the spine"), "dctcp", "no link 'the spine'"),
-        (Network(spray=True), "hpcc", "reads the hops of one path"),
-        (Network(spray=True), "max-min", "are of fixed paths"),
-        (failing(), "hpcc", "reads the hops of one path"),
+        (Network(spray=True), "hpcc", "hops of .*path"),
+        (Network(spray=True), "max-min", "of fixed paths"),
+        (failing(), "hpcc", "hops of .*path"),
     ],
 )
 def test_what_does_not_go_together_is_said(network, name, said):

@@ -107,12 +107,12 @@ def test_records_of_the_usual_interface_have_no_phases(steering):
 def test_who_made_a_step_is_not_guessed(steering):
     t = recorded(steering(start=START, limits=LIMITS), "many-to-one:4")
     columns = dict(t.columns) | {"maker": np.full(len(t), 2, dtype=np.uint8)}
-    with pytest.raises(InputError, match="firmware does not say"):
+    with pytest.raises(InputError, match="does not say"):
         Trajectories.of(columns, FLOW_START).of_policy()
 
 
 def test_a_teachers_start_is_at_the_end_of_no_wire(steering):
     marking = Cohort(fixed(QUEUE_MARKING, {"kmin_bytes": 1, "kmax_bytes": 2, "pmax_q16": 3}), period_ps=MS)
     wire = Wire(1, "kmin_bytes", 0, "brake_rate_q30")
-    with pytest.raises(InputError, match="its target reads no parameter"):
+    with pytest.raises(InputError, match="no parameter"):
         Simulation("many-to-one:4", steering(start=START), seed=1, cohorts=[marking], wires=[wire])

@@ -75,7 +75,7 @@ def test_a_default_network_is_as_ever(steering: Steering) -> None:
 
 def test_a_base_rtt_beyond_what_a_device_can_be_told_is_refused_for_policies_only(steering: Steering) -> None:
     far = Network(base_rtt_ps=(1 << RTT_BITS) * NS)
-    with pytest.raises(InputError, match=r"4\.194\d* ms, and a policy can be told up to 4\.19 ms"):
+    with pytest.raises(InputError, match=r"4\.194\d* ms, .* 4\.19 ms"):
         Simulation("many-to-one:2", steering(), seed=1, network=far)
     Simulation("many-to-one:2", baselines.by_name("swift"), seed=1, network=far)
     Simulation("many-to-one:2", steering(), seed=1, network=replace(far, base_rtt_ps=far.base_rtt_ps - NS))

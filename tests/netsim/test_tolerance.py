@@ -115,22 +115,22 @@ def test_the_default_with_what_is_said_otherwise() -> None:
 
 def test_a_metric_of_the_default_is_the_same_by_its_full_name() -> None:
     assert tolerance({"latency_mean_us": "+5 %", "jain": "any"}) == tolerance({"latency": "+5 %", "fairness": "any"})
-    with pytest.raises(InputError, match="latency and latency_mean_us are one metric; give one of them"):
+    with pytest.raises(InputError, match=r"latency .*latency_mean_us .*one metric"):
         tolerance({"latency": "+5 %", "latency_mean_us": "any"})
 
 
 @pytest.mark.parametrize(
     ("name", "what", "words"),
     [
-        ("speed", "±1", "speed: there is no metric 'speed'"),
-        ("speed", 0.1, "speed: there is no metric 'speed'"),
-        ("godput", 0.1, "godput: there is no metric 'godput'; did you mean goodput"),
-        ("goodput", 2, "goodput: 2 is no tolerance; give a number from 0 to 1"),
-        ("goodput", -0.1, "goodput: -0.1 is no tolerance"),
-        ("goodput", nan, "goodput: nan is no tolerance"),
-        ("goodput", True, "goodput: True is no tolerance"),
-        ("cnps", 0.1, "cnps: a number alone says neither which way nor of what"),
-        ("cnps", [], "cnps: [] is no tolerance"),
+        ("speed", "±1", "speed: there is"),
+        ("speed", 0.1, "speed: there is"),
+        ("godput", 0.1, "godput: there is"),
+        ("goodput", 2, "goodput: 2 is"),
+        ("goodput", -0.1, "goodput: -0.1 is"),
+        ("goodput", nan, "goodput: nan is"),
+        ("goodput", True, "goodput: True is"),
+        ("cnps", 0.1, "cnps: a number"),
+        ("cnps", [], "cnps: [] is"),
     ],
 )
 def test_the_metric_that_is_wrong_is_named(name: str, what: object, words: str) -> None:

@@ -190,10 +190,10 @@ def test_names() -> None:
         ("star:9000", "9000 hosts; 1 to 8192"),
         ("leaf-spine:1000x9x1", "9000 hosts; 1 to 8192"),
         ("leaf-spine:1000x1x100", "1100 switches; 1 to 1024"),
-        ("leaf-spine:2x2x2:65x100/100", "65 links a leaf and spine; 1 to 64"),
+        ("leaf-spine:2x2x2:65x100/100", "65 links .*; 1 to 64"),
         ("leaf-spine:2x2x2:30/100", "a link of 30 Gb/s"),
-        ("fat-tree:5", "an even number of ports"),
-        ("fat-tree:18", "an even number of ports"),
+        ("fat-tree:5", "even number"),
+        ("fat-tree:18", "even number"),
     ],
 )
 def test_fabrics_that_cannot_be_built(name: str, sentence: str) -> None:
@@ -219,11 +219,11 @@ def test_links_need_not_be_alike() -> None:
     ("changes", "sentence"),
     [
         ({"hosts": 0}, "0 hosts"),
-        ({"hosts": 2}, "every host needs an uplink"),
-        ({"receivers": 3}, "every receiver a port"),
-        ({"uplink_switch": (2,)}, "a switch that does not exist"),
-        ({"ports": (Port(1, 100, 1), Port(0, 100, 1, 2))}, "a switch that does not exist"),
-        ({"ports": (Port(0, 100, 1, 1), Port(1, 100, 1))}, "must be the first"),
+        ({"hosts": 2}, "host .*an uplink"),
+        ({"receivers": 3}, "receiver a port"),
+        ({"uplink_switch": (2,)}, "switch that does"),
+        ({"ports": (Port(1, 100, 1), Port(0, 100, 1, 2))}, "switch that does"),
+        ({"ports": (Port(0, 100, 1, 1), Port(1, 100, 1))}, "must .*first"),
         ({"ports": (Port(1, 100, 0), Port(0, 100, 1, 1))}, "takes no time"),
         ({"ports": (Port(1, 100, 1), Port(1, 100, 1, 0))}, "no path"),
         ({"host_gbps": 0}, "a link of 0 Gb/s"),
@@ -237,9 +237,9 @@ def test_topologies_that_cannot_be(changes: dict[str, object], sentence: str) ->
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("leaf-spine:200x8x100", "hosts and ports; 32500 are possible"),
-        ("leaf-spine:0x1x1", "0 leaves; 1 to 1024 are possible"),
-        ("star:0", "0 hosts; 1 to 8192 are possible"),
+        ("leaf-spine:200x8x100", "ports; 32500 .*possible"),
+        ("leaf-spine:0x1x1", "0 leaves; 1 to 1024"),
+        ("star:0", "0 hosts; 1 to 8192"),
         ("leaf-spine:2x3x1:1/1", ""),
     ],
 )

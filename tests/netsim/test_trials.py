@@ -117,7 +117,7 @@ def test_three_deaths_are_one_sentence_and_the_others_are_kept(tmp_path: Path) -
     )
     assert len(list((tmp_path / "lives").iterdir())) == ATTEMPTS
     assert len(list(keep.folder.iterdir())) == 2
-    with pytest.raises(InputError, match="and 1 others with it"):
+    with pytest.raises(InputError, match="1 others"):
         run([ending(tmp_path / "a", 99), ending(tmp_path / "b", 99)], Processes(2))
 
 
@@ -247,19 +247,19 @@ def test_a_core_behind_an_address_cannot_be_kept(tmp_path: Path) -> None:
     trial = Trial(
         "many-to-one:2", policies.decider(1 << 20, 64, 100.0, policies.Installed(params)), seed=1, duration_ps=MS
     )
-    with pytest.raises(InputError, match="in this process only, so its runs cannot be kept"):
+    with pytest.raises(InputError, match="this process only"):
         run([trial], Here(), Kept(tmp_path))
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"window_ps": (MS, MS)}, "is empty or outside"),
-        ({"window_ps": (0, 3 * MS)}, "is empty or outside"),
-        ({"window_ps": None}, "has a window too"),
-        ({"early_ps": MS + 1}, "do not lie before the window"),
-        ({"early_ps": 1, "window_ps": None, "sampling": None}, "do not lie before the window"),
-        ({"record_ps": 3 * MS}, "cannot be recorded for"),
+        ({"window_ps": (MS, MS)}, "empty or outside"),
+        ({"window_ps": (0, 3 * MS)}, "empty or outside"),
+        ({"window_ps": None}, "window too"),
+        ({"early_ps": MS + 1}, "before the window"),
+        ({"early_ps": 1, "window_ps": None, "sampling": None}, "before the window"),
+        ({"record_ps": 3 * MS}, "be recorded for"),
     ],
 )
 def test_what_cannot_be_is_refused_at_once(wrong: dict[str, Any], words: str) -> None:

@@ -83,7 +83,7 @@ def test_an_engine_takes_the_quiet_time_where_the_trigger_does_not_fire() -> Non
 
 def test_a_quiet_time_without_engines_or_without_a_trigger_is_refused() -> None:
     knobs = {"kmin_bytes": 1, "kmax_bytes": 2, "pmax_q16": 3}
-    with pytest.raises(InputError, match="give engines and a decider with a trigger"):
+    with pytest.raises(InputError, match=r"decider .*trigger"):
         Cohort(fixed(QUEUE_MARKING, knobs), 50 * US, 3 * US, Engines(1), quiet_ps=1)
-    with pytest.raises(InputError, match="give engines and a decider with a trigger"):
+    with pytest.raises(InputError, match=r"decider .*trigger"):
         Cohort(interpreted(triggered_student(4)), 50 * US, 3 * US, quiet_ps=1)

@@ -127,9 +127,9 @@ def test_the_same_seed_draws_the_same_flows_and_a_longer_run_only_more(seed: int
     ("name", "hosts", "duration_ps", "sentence"),
     [
         ("gossip", 4, MS, "unknown workload 'gossip'"),
-        ("websearch", 1, MS, "nobody to send to"),
-        ("websearch", 4, 1, "no flow arrives within 1e-09 ms"),
-        ("storage", 8192, 100 * MS, "lower the load, the hosts or the duration"),
+        ("websearch", 1, MS, "nobody .*send to"),
+        ("websearch", 4, 1, "no flow .*1e-09 ms"),
+        ("storage", 8192, 100 * MS, "hosts .*duration"),
     ],
 )
 def test_traffic_that_cannot_be(name: str, hosts: int, duration_ps: int, sentence: str) -> None:

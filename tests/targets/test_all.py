@@ -47,15 +47,15 @@ def test_the_bpf_adapter_builds_from_its_folder(firmware, run, tmp_path):
 @pytest.mark.parametrize(
     ("target", "signals", "flow_bytes", "arguments", "reason"),
     [
-        ("doca-pcc", {"queue_bytes"}, 12, 1, "looks at queue_bytes, which the target doca-pcc does not give"),
-        ("linux-bpf", {"cnp_count"}, 12, 1, "looks at cnp_count, which the target linux-bpf does not give"),
-        ("linux-bpf", {"nack_count", "sent_bytes"}, 88, 1, r"takes 116 bytes \(88 of the policy, 28 of the adapter\)"),
-        ("linux-bpf", set(), 96, 1, r"takes 116 bytes \(96 of the policy, 20 of the adapter\).* keeps 104"),
-        ("linux-bpf", set(), 12, 6, "a tree looks at 6 features.* at most 5"),
-        ("doca-pcc", {"cnp_count", "sent_bytes"}, 40, 1, r"takes 52 bytes \(40 of the policy, 12 of the adapter\)"),
+        ("doca-pcc", {"queue_bytes"}, 12, 1, "queue_bytes, .*doca-pcc"),
+        ("linux-bpf", {"cnp_count"}, 12, 1, "cnp_count, .*linux-bpf"),
+        ("linux-bpf", {"nack_count", "sent_bytes"}, 88, 1, r"116 bytes \(88 .*, 28 "),
+        ("linux-bpf", set(), 96, 1, r"116 bytes \(96 .*, 20 .* 104"),
+        ("linux-bpf", set(), 12, 6, "6 features.* 5"),
+        ("doca-pcc", {"cnp_count", "sent_bytes"}, 40, 1, r"52 bytes \(40 .*, 12 "),
         ("connectx6dx", {"cnp_count"}, 116, 1, "takes 124 bytes"),
-        ("falcon-rue", {"queue_bytes"}, 12, 1, "looks at queue_bytes, which the target falcon-rue does not give"),
-        ("falcon-rue", {"nack_count"}, 60, 1, r"takes 68 bytes \(60 of the policy, 8 of the adapter\).* keeps 64"),
+        ("falcon-rue", {"queue_bytes"}, 12, 1, "queue_bytes, .*falcon-rue"),
+        ("falcon-rue", {"nack_count"}, 60, 1, r"68 bytes \(60 .*, 8 .* 64"),
     ],
 )
 def test_what_a_target_cannot_hold_is_said(target, signals, flow_bytes, arguments, reason):
@@ -74,7 +74,5 @@ def test_what_just_fits_is_taken():
 def test_names():
     assert [t.name for t in targets_named(ALL)] == list(TARGETS)
     assert targets_named("generic") == (TARGETS["generic"],)
-    with pytest.raises(
-        InputError, match="no target 'bluefield'; choose one of generic, connectx6dx, doca-pcc, linux-bpf, falcon-rue"
-    ):
+    with pytest.raises(InputError, match=r"'bluefield'; .*falcon-rue"):
         targets_named("bluefield")

@@ -221,7 +221,7 @@ def test_memory_that_something_else_has_overwritten_stays_at_line_rate(gen, firm
 
 
 def test_a_policy_that_hears_of_cnps_is_refused(firmware):
-    with pytest.raises(Exception, match="looks at cnp_count, which the target falcon-rue does not give"):
+    with pytest.raises(Exception, match=r"cnp_count, .*falcon-rue"):
         firmware("counting", "falcon-rue")
 
 

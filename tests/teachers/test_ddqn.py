@@ -197,7 +197,7 @@ def test_the_same_recipe_gives_the_same_weights_also_resumed(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"period": "5 us"}, "the period is shorter than the decision takes"),
+        ({"period": "5 us"}, "period .*shorter"),
         ({"senders": "cubic"}, "cubic"),
         ({"reward": [{"weight": 1, "feature": {"kind": "level", "signal": "rtt_ns"}}]}, "rtt_ns"),
         ({"reward": [{"weight": 1, "feature": {"kind": "previous_knob", "knob": "kmin_bytes"}}]}, "what was decided"),
@@ -210,7 +210,7 @@ def test_what_cannot_be_learnt_is_told(change: dict[str, Any], words: str) -> No
 
 
 def test_another_kind_of_action_is_told() -> None:
-    with pytest.raises(ValidationError, match="which row of a table to choose; the action is a level"):
+    with pytest.raises(ValidationError, match=r"action .*level"):
         DdqnConfig.model_validate(CONFIG | {"policy": POLICY | {"action": LEVEL}})
 
 

@@ -109,4 +109,4 @@ def test_fit_finds_the_line_it_was_given() -> None:
 def test_report_of_nothing_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert main(["nowhere"]) == 2
-    assert "there is no teacher nowhere" in capsys.readouterr().err
+    assert "no teacher nowhere" in capsys.readouterr().err

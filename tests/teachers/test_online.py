@@ -60,9 +60,9 @@ def test_each_group_decides_by_its_own_network() -> None:
     records = simulation.drain_records(1)
     np.testing.assert_array_equal(records["kmin_bytes"], np.array(KMIN)[group[records["queue"]] + 1])
     for networks, of in (([constant(1)], group), ([], group), ([constant(1)], group[:1] * 0)):
-        with pytest.raises(InputError, match="networks of one shape, and the number of one for each agent"):
+        with pytest.raises(InputError, match="of one shape"):
             simulation.set_networks(1, networks, of)
-    with pytest.raises(InputError, match="cohort 0 runs no native policy"):
+    with pytest.raises(InputError, match=r"cohort 0 .*native"):
         simulation.set_networks(0, [], group)
 
 
@@ -165,11 +165,11 @@ def test_exploring_decays_by_the_exchange_from_round_to_round(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"start": "/nowhere"}, "ddqn.start: there is no teacher /nowhere"),
-        ({"exchange": "5 ms"}, "the exchange is longer than an episode"),
+        ({"start": "/nowhere"}, "ddqn.start: .*/nowhere"),
+        ({"exchange": "5 ms"}, "longer .*episode"),
         ({"exchange": "0 ms"}, "exchange"),
-        ({"trigger": {}}, "leave start and exchange out"),
-        ({"start": "fixtures/teachers/haecn"}, "leave start and exchange out"),
+        ({"trigger": {}}, "start and exchange"),
+        ({"start": "fixtures/teachers/haecn"}, "start and exchange"),
     ],
 )
 def test_what_cannot_be_gone_on_with_is_told(start: Path, change: dict[str, Any], words: str) -> None:
@@ -182,6 +182,6 @@ def test_a_policy_beside_a_start_is_one_sentence_and_exit_code_2(tmp_path: Path,
     (tmp_path / "bad.toml").write_text(text.replace("[policy]", "[policy]\nformat = 1"))
     assert cli.main(["train", str(tmp_path / "bad.toml"), "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
-    assert "the policy is that of ddqn.start, fixtures/teachers/acc; give no more than its name" in told
+    assert "ddqn.start, fixtures/teachers/acc; " in told
     assert told.count("\n") == 1
     assert not (tmp_path / "out").exists()

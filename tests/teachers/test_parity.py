@@ -87,9 +87,9 @@ def test_another_reading_of_it_is_told(tmp_path: Path, trained: Any, said: str, 
     ("content", "message"),
     [
         ("x\n", "has no rows"),
-        ("x,y\n1,2\n", "0 columns previous_action_0 before its 1 of outputs"),
-        (HEADER + "1\n", "line 2 has 1 columns, and the first 10"),
-        (HEADER + ",".join(["x"] * 10) + "\n", "something else than numbers"),
+        ("x,y\n1,2\n", "previous_action_0 .*1 "),
+        (HEADER + "1\n", "line 2 .*1 .*10"),
+        (HEADER + ",".join(["x"] * 10) + "\n", "than numbers"),
         (HEADER + ",".join(["nan"] * 10) + "\n", "not finite"),
     ],
 )

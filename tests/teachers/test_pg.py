@@ -178,7 +178,7 @@ def test_a_round_without_a_long_flow_is_told(tmp_path: Path, capsys: pytest.Capt
     few = few.replace('kernels = "amd"', 'kernels = "any"')  # as all trainings of this process
     bad.write_text(few.replace('"1.2 s"', '"20 ms"').replace('"300 ms"', '"5 ms"'))
     assert cli.main(["train", str(bad), "--out", str(tmp_path / "out")]) == 2
-    assert "no flow was long in this round" in capsys.readouterr().err
+    assert "no flow was" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -188,10 +188,10 @@ def test_a_round_without_a_long_flow_is_told(tmp_path: Path, capsys: pytest.Capt
         (("policy", "action"), {"kind": "choice", "rows": []}, "row"),
         (("policy", "architecture"), {"kind": "lstm", "hidden": [8], "lstm": 8, "bias": True}, "trains an MLP"),
         (("pg", "senders"), "cubic", "cubic"),
-        (("pg", "plays"), 1, "greater than or equal to 2"),
-        (("pg", "period"), "10 ms", "the period is shorter than the decision takes"),
+        (("pg", "plays"), 1, "equal to 2"),
+        (("pg", "period"), "10 ms", "period .*shorter"),
         (("network", "demotion"), [[3, 2, 1]], "must ascend"),
-        (("network", "demotion"), [[1, 2, 3, 4]], "5 levels, and class_weights name 4 queues"),
+        (("network", "demotion"), [[1, 2, 3, 4]], "5 levels, .*class_weights .*4"),
     ],
 )
 def test_what_cannot_be_trained_is_told(path: tuple[str, ...], value: Any, says: str) -> None:
@@ -208,7 +208,7 @@ def test_agents_that_are_no_long_flows_are_told() -> None:
     content = tomllib.loads((RECIPE.parent / "train-acc.toml").read_text()) | {"pg": SMALL | {"seed": 1}}
     del content["ddqn"]
     content["pg"] |= {"senders": "dcqcn", "period": "12 ms"}
-    with pytest.raises(ValidationError, match="trains agents of long_flow, not those of queue_marking"):
+    with pytest.raises(ValidationError, match=r"long_flow, .*queue_marking"):
         PgConfig.model_validate(content)
 
 

@@ -133,7 +133,7 @@ def test_training_ends_when_so_many_decisions_were_played(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('kind = "multiplier"\nlow = 0.8\nhigh = 1.2', 'kind = "tanh_map"\nstep = 0.2', "the action is a tanh_map"),
+        ('kind = "multiplier"\nlow = 0.8\nhigh = 1.2', 'kind = "tanh_map"\nstep = 0.2', "is a tanh_map"),
         ("weight = -1.0\npower = 2", "weight = -1.0\npower = 3", "ppo.reward.0.power"),
         ("weight = -1.0", "weight = -1.0\nlimit = 0.0", "ppo.reward.0.limit"),
         ("seed = 1", 'seed = 1\nsenders = "dcqcn"', "ppo.senders"),

@@ -50,14 +50,14 @@ def test_torchscript_is_read_without_running_it(tmp_path: Path, make_policy: Any
         for name in source.namelist():
             data = source.read(name)
             target.writestr(name, pickle.dumps(Bomb(mark)) if name.endswith("/data.pkl") else data)
-    with pytest.raises(InputError, match="no network of layers needs"):
+    with pytest.raises(InputError, match=r"no network .*layers"):
         teachers.load(tmp_path / "evil.pt")
     assert not mark.exists()
 
 
 def test_whole_module_pickle_is_refused(tmp_path: Path, make_policy: Any, foreign_mlp: Any) -> None:
     torch.save(torch.nn.Linear(4, 1), tmp_path / "module.pt")
-    with pytest.raises(InputError, match=r"save the weights alone with torch\.save\(model\.state_dict"):
+    with pytest.raises(InputError, match=r"torch\.save\(model\.state_dict"):
         teachers.load(tmp_path / "module.pt", make_policy(hidden=[12]))
 
 
@@ -133,7 +133,7 @@ def test_stacked_and_two_way_lstms_are_refused(tmp_path: Path, make_policy: Any)
         torch.nn.LSTM(12, 12, proj_size=3),
     ):
         torch.save(OrderedDict((f"rnn.{k}", v) for k, v in model.state_dict().items()), tmp_path / "a.pt")
-        with pytest.raises(InputError, match="one layer, one direction and no projection"):
+        with pytest.raises(InputError, match="one direction"):
             teachers.load(tmp_path / "a.pt", make_policy(hidden=[12], lstm=12, bias=True))
 
 
@@ -152,12 +152,12 @@ def test_integer_weights_and_missing_files(tmp_path: Path, make_policy: Any) -> 
     with pytest.raises(InputError, match="int32"):
         make_teacher(policy, weights, "it")
     safetensors.numpy.save_file({k: v.astype(np.float32) for k, v in weights.items()}, tmp_path / "p.safetensors")
-    with pytest.raises(InputError, match=r"need a policy\.toml beside them"):
+    with pytest.raises(InputError, match=r"policy\.toml .*beside"):
         teachers.load(tmp_path / "p.safetensors")
-    with pytest.raises(InputError, match="there is no teacher"):
+    with pytest.raises(InputError, match="no teacher"):
         teachers.load(tmp_path / "nowhere")
     (tmp_path / "a.bin").write_bytes(b"")
-    with pytest.raises(InputError, match="is no weights file"):
+    with pytest.raises(InputError, match="no weights file"):
         teachers.load(tmp_path / "a.bin")
 
 
@@ -175,12 +175,12 @@ def test_policy_toml_with_an_unknown_feature(tmp_path: Path, make_policy: Any, f
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda g: setattr(g.node[1], "op_type", "Sigmoid"), "computes fc sigmoid fc tanh"),
+        (lambda g: setattr(g.node[1], "op_type", "Sigmoid"), "sigmoid fc tanh"),
         (lambda g: g.node[0].attribute.append(helper.make_attribute("alpha", 2.0)), "alpha"),
         (lambda g: g.node[0].attribute.append(helper.make_attribute("transA", 1)), "transA"),
-        (lambda g: setattr(g.node[1], "op_type", "Identity"), "computes fc fc tanh"),
+        (lambda g: setattr(g.node[1], "op_type", "Identity"), "fc fc tanh"),
         (lambda g: setattr(g.initializer[0], "data_location", TensorProto.EXTERNAL), "another file"),
-        (lambda g: g.initializer.pop(0), "constants of the file"),
+        (lambda g: g.initializer.pop(0), "constants of"),
     ],
 )
 def test_onnx_graphs_of_other_networks(

@@ -91,10 +91,10 @@ def test_training_is_judged_by_the_reward_and_ends_with_the_budget(tmp_path: Pat
 @pytest.mark.parametrize("method", ["ddqn", "ddpg"])
 def test_flows_have_no_senders_and_queues_have_some(method: str) -> None:
     options: Any = {"ddqn": DdqnConfig, "ddpg": DdpgConfig}[method]
-    with pytest.raises(ValidationError, match="leave senders and period out"):
+    with pytest.raises(ValidationError, match=r"senders .*period out"):
         options.model_validate(content(method, senders="dcqcn"))
     shipped = {"ddqn": "train-acc.toml", "ddpg": "train-auto-srla.toml"}[method]
     other = tomllib.loads((RECIPES / shipped).read_text())
     del other[method]["senders"]
-    with pytest.raises(ValidationError, match="give senders and period"):
+    with pytest.raises(ValidationError, match="give senders"):
         options.model_validate(other)

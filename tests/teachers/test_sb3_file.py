@@ -166,16 +166,16 @@ def test_what_is_no_such_zip(tmp_path: Path, make_policy: Any) -> None:
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"action_space": box("-0.2", "0.2")}, r"Box \(low \[-0\.2\], high \[0\.2\], dtype float32\)"),
+        ({"action_space": box("-0.2", "0.2")}, r"Box \(low \[-0\.2\], high \[0\.2\]"),
         ({"action_space": box("0.", "1.")}, r"low \[0\.\]"),
         ({"action_space": box("-1.", "1.", "float64")}, "float64"),
         ({"action_space": box("-1.", "1.", size=2)}, r"1 outputs lie in -1\.\.1"),
         ({"action_space": box("-0.99999994", "1.")}, r"-0\.99999994"),
         ({"action_space": discrete(1)}, r"Discrete \(n 1, start 0\)"),
-        ({"action_space": None}, "does not say its action_space"),
-        ({"observation_space": None}, "does not say its observation_space"),
+        ({"action_space": None}, "its action_space"),
+        ({"observation_space": None}, "its observation_space"),
         ({"observation_space": discrete(4)}, "observes a Discrete"),
-        ({"observation_space": box("0", "255", "uint8", 4)}, "observes a Box of uint8"),
+        ({"observation_space": box("0", "255", "uint8", 4)}, "Box .*uint8"),
         ({"use_sde": "yes"}, "use_sde = 'yes'"),
         ({"policy_kwargs": {"features_extractor_class": "<class 'mine.Net'>"}}, "'features_extractor_class'"),
         ({"policy_kwargs": {"squash_output": True}}, "squash_output without use_sde"),
@@ -210,7 +210,7 @@ def test_exploration_that_depends_on_the_state(tmp_path: Path, make_policy: Any)
         make_policy(hidden=[12], bias=True, activation="tanh", output="clip"),
     )
     for kwargs, said in (({"use_sde": True}, {}), ({}, {"use_sde": True})):
-        with pytest.raises(InputError, match="use_sde, which bounds the mean"):
+        with pytest.raises(InputError, match="use_sde"):
             teachers.load(
                 write(tmp_path, "SACPolicy", SAC, kwargs, said),
                 make_policy(hidden=[12], bias=True, activation="relu", output="tanh"),
@@ -226,7 +226,7 @@ def test_spaces_of_choices() -> None:
     pair = {":type:": "<class 'gymnasium.spaces.multi_discrete.MultiDiscrete'>", "nvec": "[2 3]", "start": "[0 0]"}
     check_actions(pair, Chosen(), Path("model.zip"))
     for wrong in (pair | {"nvec": "[3 2]"}, pair | {"start": "[0 1]"}, discrete(5), UNIT):
-        with pytest.raises(InputError, match="chooses among 2 x 3 from 0"):
+        with pytest.raises(InputError, match="2 x 3 from 0"):
             check_actions(wrong, Chosen(), Path("model.zip"))
     Chosen.sizes = (5,)
     check_actions(discrete(5), Chosen(), Path("model.zip"))

@@ -115,7 +115,7 @@ try:
 except InputError as error:
     print(error)
 """
-    assert printed(script).endswith("before rlcc could name its kernels; import teachers.mkl before torch")
+    assert printed(script).endswith("import teachers.mkl before torch")
 
 
 def test_it_shows_the_process_its_answers_and_nothing_of_its_own() -> None:

@@ -177,7 +177,7 @@ def test_resume_refusals(tmp_path: Path, make_config: Any) -> None:
         train(make_config(horizon=4), tmp_path / "t", resume=True)
     path = checkpoint_path(tmp_path / "t")
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(InputError, match="not a readable checkpoint"):
+    with pytest.raises(InputError, match="readable checkpoint"):
         train(make_config(), tmp_path / "t", resume=True)
 
 

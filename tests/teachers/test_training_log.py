@@ -63,6 +63,6 @@ def test_a_resumed_log_drops_what_its_checkpoint_does_not_know(tmp_path: Path) -
 
 def test_what_is_no_log_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "scalars.csv").write_text("a,b\n1,x\n")
-    with pytest.raises(InputError, match="is no log of a training in rounds"):
+    with pytest.raises(InputError, match="no log"):
         TrainingLog(tmp_path, "round")
     assert (tmp_path / "scalars.csv").read_text() == "a,b\n1,x\n"

@@ -266,7 +266,7 @@ def test_text_and_embedding_features_are_refused_by_name(tmp_path):
 def test_features_with_missing_values_are_refused_by_name(mode):
     x = frame(rtt=np.where(np.arange(len(X)) % 7, X[:, 1], np.nan))
     model = CatBoostRegressor(**options(nan_mode=mode)).fit(x, Y)
-    with pytest.raises(InputError, match="feature 'rtt' was trained with missing values"):
+    with pytest.raises(InputError, match=r"'rtt' .*missing values"):
         from_catboost(model, grid("load", "rtt", "2"))
 
 
@@ -278,7 +278,7 @@ def test_several_labels_at_once_are_refused():
 
 def test_a_broken_cbm_is_refused(tmp_path):
     (tmp_path / "model.cbm").write_bytes(b"CBM1" + b"\0" * 64)
-    with pytest.raises(InputError, match="not a model that CatBoost can read"):
+    with pytest.raises(InputError, match="CatBoost can read"):
         load(tmp_path / "model.cbm", grid(*NAMES))
 
 

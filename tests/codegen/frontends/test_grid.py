@@ -38,15 +38,15 @@ def test_numbers_are_the_decimals_that_are_written(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("low = 1", "there is no key 'low'"),
+        ("low = 1", "no key 'low'"),
         ("leaf_bits = 16", r"no \[features.NAME\] table"),
-        ("leaf_bits = 31\n[features.a]\nlow = 0\nhigh = 1", "leaf_bits is not an integer from 0 to 30"),
-        ("[features]\na = 1", "features.a is not a table"),
+        ("leaf_bits = 31\n[features.a]\nlow = 0\nhigh = 1", "leaf_bits .*integer from 0 to 30"),
+        ("[features]\na = 1", "features.a .*table"),
         ("[features.a]\nlow = 0", "features.a.high is missing"),
-        ("[features.a]\nlow = true\nhigh = 1", "features.a.low is missing or not a number"),
-        ("[features.a]\nlow = 2\nhigh = 1", "low is above high"),
-        ("[features.a]\nlow = 0\nhigh = 1\nbits = 3", "there is no key 'bits'"),
-        ("[features.a]\nlow = 0\nhigh = 1\nfraction_bits = 3.0", "fraction_bits is not an integer"),
+        ("[features.a]\nlow = true\nhigh = 1", "features.a.low .*number"),
+        ("[features.a]\nlow = 2\nhigh = 1", "low .*above high"),
+        ("[features.a]\nlow = 0\nhigh = 1\nbits = 3", "no key 'bits'"),
+        ("[features.a]\nlow = 0\nhigh = 1\nfraction_bits = 3.0", "fraction_bits .*integer"),
         ("[features.a]\nlow = 0\nhigh = 1\nfraction_bits = 31", r"fraction_bits is not within -30..30"),
         ("[features.a]\nlow = 0\nhigh = inf", "not valid TOML"),
         ("[features.a]\nlow = 0\nhigh = 1e999999999", "not valid TOML"),
@@ -69,7 +69,7 @@ def test_a_question_on_the_grid_is_the_question(border, q, or_equal, k):
 def test_the_range_is_what_lies_within_it():
     assert feature("-0.3", "0.3", 2) == GridFeature("rtt", 2, -1, 1)
     assert feature(0, 1000, -6) == GridFeature("rtt", -6, 0, 15)
-    with pytest.raises(InputError, match="has no value between its low and high"):
+    with pytest.raises(InputError, match="no value between"):
         feature("0.3", "0.4", 2)
 
 
@@ -107,7 +107,7 @@ def test_chosen_bits_keep_every_two_borders_apart_and_one_bit_less_does_not(bord
 def test_borders_that_fall_together_are_refused_with_the_bits_that_it_takes():
     near = [1.0, 1.0 + 2.0**-22]
     assert feature(0, 2, None, near).fraction_bits == 22
-    with pytest.raises(InputError, match=r"'rtt': its borders 1 and 1.000000238 fall together with the 14 .* takes 22"):
+    with pytest.raises(InputError, match=r"'rtt': .* 1 and 1.000000238 .* 14 .* 22"):
         feature(0, 1000, None, near)
 
 
@@ -117,11 +117,11 @@ def test_a_declared_grid_may_let_borders_fall_together():
 
 def test_a_grid_that_the_library_would_not_see_exactly_is_refused():
     assert feature(0, 2**14, 10).high == 2**24
-    with pytest.raises(InputError, match="more than the 24 bits that hold it exactly; declare at most 9"):
+    with pytest.raises(InputError, match=r"24 bits .* at most 9"):
         feature(0, 2**14 + 1, 10)
     assert feature(0, 2**14 + 1, 10, input_bits=INT32_BITS).high == (2**14 + 1) << 10
 
 
 def test_a_grid_that_32_bits_cannot_hold_is_refused():
-    with pytest.raises(InputError, match="more than the 31 bits that hold it exactly; declare at most 20"):
+    with pytest.raises(InputError, match=r"31 bits .* at most 20"):
         feature(0, 2**10, 21, input_bits=INT32_BITS)

@@ -135,7 +135,7 @@ def test_missing_values_are_refused_by_name(tmp_path):
     for missing in ({}, {"zero_as_missing": True}):
         options = {"objective": "regression", "verbose": -1, "num_threads": 1} | missing
         lightgbm.train(options, lightgbm.Dataset(x, Y), 2).save_model(tmp_path / "model.txt")
-        with pytest.raises(InputError, match=r"feature 'Column_[01]' was trained with missing values"):
+        with pytest.raises(InputError, match=r"'Column_[01]' .*missing values"):
             load(tmp_path / "model.txt", grid(*NAMES))
 
 

@@ -92,14 +92,14 @@ def test_leaf_bits_that_32_bits_cannot_hold_are_refused_with_those_that_they_can
     with pytest.raises(InputError, match="leaf_bits = 20; declare at most 19"):
         quantise(forest(*trees), Grid(GRID.features, leaf_bits=20))
     assert quantise(forest(*trees), Grid(GRID.features, leaf_bits=19)).forest.reach(0) == (-4000 << 19, 4000 << 19)
-    with pytest.raises(InputError, match="even as whole numbers"):
+    with pytest.raises(InputError, match="as whole numbers"):
         quantise(forest(question(0, 3, leaf(2**32), leaf(0))), GRID)
 
 
 def test_features_of_grid_and_model_must_meet():
-    with pytest.raises(InputError, match=r"asks for feature 'b', .*; add \[features.b\]"):
+    with pytest.raises(InputError, match=r"'b', .*\[features.b\]"):
         quantise(forest(question(1, 0, leaf(1), leaf(0))), Grid.of({"a": (0, 1, 0)}))
-    with pytest.raises(InputError, match="declares 'c', which the model does not know; its features are 'a', 'b'"):
+    with pytest.raises(InputError, match=r"'c', .* 'a', 'b'"):
         quantise(forest(leaf(1)), Grid.of({"c": (0, 1, 0)}))
 
 
@@ -119,7 +119,7 @@ def test_infinite_borders_are_no_questions_and_a_nan_is_refused():
 
 @pytest.mark.parametrize("children", [(0, 1), (1, 1), (1, 9), (-1, 1)])
 def test_nodes_that_are_no_tree_are_refused(children):
-    with pytest.raises(InputError, match="tree 7 is not a tree"):
+    with pytest.raises(InputError, match="tree 7"):
         grow([Question(0, 0.5, False, *children), leaf(0)], "tree 7")
 
 

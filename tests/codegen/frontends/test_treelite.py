@@ -65,9 +65,9 @@ def test_xgboost_gives_the_same_trees_as_its_own_file(objective, tmp_path):
 
 def test_what_is_no_treelite_model_is_refused(tmp_path):
     (tmp_path / "model.tl").write_bytes(b"treelite?" * 20)
-    with pytest.raises(InputError, match="no model that is read"):
+    with pytest.raises(InputError, match="no model"):
         load(tmp_path / "model.tl", grid(*NAMES))
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="no file"):
         load(tmp_path / "none.tl", grid(*NAMES))
 
 
@@ -78,9 +78,7 @@ def test_a_file_that_was_cut_is_refused(tmp_path):
     load(tmp_path / "whole.tl", grid(*NAMES))
     for end in (16, len(content) // 2, *range(len(content) * 5 // 6, len(content), 37), len(content) - 1):
         (tmp_path / "model.tl").write_bytes(content[:end])
-        with pytest.raises(
-            InputError, match=r"not a model that treelite can read|it was cut|not a whole treelite model"
-        ):
+        with pytest.raises(InputError, match=r"treelite can read|it was cut|whole treelite model"):
             load(tmp_path / "model.tl", grid(*NAMES))
 
 

@@ -162,7 +162,7 @@ def test_more_outputs_than_any_model_has_are_refused_before_there_is_room_for_th
     data = json.loads((tmp_path / "model.json").read_text())
     data["learner"]["learner_model_param"]["num_class"] = str(2**40)
     (tmp_path / "model.json").write_text(json.dumps(data))
-    with pytest.raises(InputError, match="1099511627776 outputs; models of 1 to 1024 are read"):
+    with pytest.raises(InputError, match=r"1099511627776 outputs; .*1 to 1024"):
         load(tmp_path / "model.json", grid(*NAMES))
 
 
@@ -173,7 +173,7 @@ def test_a_tree_of_an_output_that_is_not_there_is_refused(tmp_path, output):
     data = json.loads((tmp_path / "model.json").read_text())
     data["learner"]["gradient_booster"]["model"]["tree_info"] = [output]
     (tmp_path / "model.json").write_text(json.dumps(data))
-    with pytest.raises(InputError, match=f"tree 0 adds to output {output} of 1"):
+    with pytest.raises(InputError, match=f"tree 0 .*output {output} of 1"):
         load(tmp_path / "model.json", grid(*NAMES))
 
 
@@ -188,7 +188,7 @@ def test_categorical_features_are_refused_by_name(tmp_path):
 def test_vector_leaves_linear_boosters_and_unknown_objectives_are_refused(tmp_path):
     path = tmp_path / "model.json"
     cases = {
-        "vectors in its leaves": trained(
+        "vectors in .*leaves": trained(
             "reg:squarederror", np.stack([Y, -Y], axis=1), multi_strategy="multi_output_tree", tree_method="hist"
         ),
         "no tree ensemble": xgboost.train({"booster": "gblinear", "nthread": 1}, data(Y), 2),
@@ -286,7 +286,7 @@ def test_a_base_score_that_versions_disagree_about_is_refused(tmp_path):
     trained("binary:logistic", CLASSES > 0, base_score=1e-7).save_model(path)
     assert load(path, grid(*NAMES)).forest.bias[0] > -14 * 2**20
     edited(path, "version", value=[3, 1, 3])
-    with pytest.raises(InputError, match=r"before 3\.2 and another way since"):
+    with pytest.raises(InputError, match=r"before 3\.2"):
         load(path, grid(*NAMES))
     edited(path, "learner", "learner_model_param", "base_score", value="[1.1E-6]")
     load(path, grid(*NAMES))
@@ -313,5 +313,5 @@ def test_labels_that_the_file_holds_are_the_classes(key, tmp_path):
     edited(path, "learner", "attributes", value={"scikit_learn": json.dumps(wrapper)})
     assert load(path, grid(*NAMES)).classes == ("hold", "cut", "raise")
     edited(path, "learner", "attributes", value={"scikit_learn": json.dumps({"classes_": labels[:2]})})
-    with pytest.raises(InputError, match="names 2 classes and decides among 3"):
+    with pytest.raises(InputError, match=r"2 classes .* 3"):
         load(path, grid(*NAMES))

@@ -185,7 +185,7 @@ def test_a_report_that_would_write_c_is_refused(folders, tmp_path, key):
         "network.json",
         lambda n: re.sub(f'"{key}": [^,\\n]*', f'"{key}": {HOSTILE[key]}', n),
     )
-    with pytest.raises(InputError, match="report is not readable"):
+    with pytest.raises(InputError, match=r"report .*not readable"):
         differences(bad)
 
 
@@ -245,13 +245,11 @@ def test_in_the_network_the_c_decides_as_the_program(folders):
 def test_a_context_too_small_is_one_sentence_and_leaves_nothing(tmp_path):
     large = drawn({"kind": "lstm", "hidden": [4], "lstm": 16, "bias": True})
     policy = large.quantised()
-    with pytest.raises(
-        InputError, match="32 state values of the LSTM in the flow context of drawn: 60 bytes, 4 of them"
-    ):
+    with pytest.raises(InputError, match=r"32 .*LSTM .*drawn: 60 bytes, 4"):
         emit_network(policy, "cd" * 32, tmp_path / "out", emission(target="doca-pcc"))
-    with pytest.raises(InputError, match="do not fit into the 50 that --context-bytes allows; distil it"):
+    with pytest.raises(InputError, match=r"50 .*--context-bytes"):
         emit_network(policy, "cd" * 32, tmp_path / "out", emission(context_bytes=50))
-    with pytest.raises(InputError, match="linux-bpf takes trees only"):
+    with pytest.raises(InputError, match=r"linux-bpf .*trees only"):
         emit_network(policy, "cd" * 32, tmp_path / "out", emission(target="linux-bpf"))
     assert not list(tmp_path.iterdir())
     details = emit_network(policy, "cd" * 32, tmp_path / "out", emission(target="all"))

@@ -117,12 +117,12 @@ def test_the_action_table_is_the_action_map():
 
 def test_what_cannot_be_quantised_is_said_in_a_sentence():
     table = drawn(MLP, action={"kind": "table", "multipliers": [0.8, 1.0, 1.2]})
-    with pytest.raises(InputError, match="a table of actions is not emitted as a network; distil it"):
+    with pytest.raises(InputError, match=r"table .*network"):
         table.quantised()
     teacher = drawn(MLP)
-    with pytest.raises(InputError, match="drawn is an MLP, not what lstm-int8 is a form of; give --form mlp-int8"):
+    with pytest.raises(InputError, match=r"MLP.* lstm-int8 .*--form mlp-int8"):
         quantised(teacher.policy, teacher.weights, "ab", teacher.parts, "lstm-int8")
-    with pytest.raises(InputError, match="a table of actions"):  # before it asks for other rollouts
+    with pytest.raises(InputError, match="table of actions"):  # before it asks for other rollouts
         quantised(table.policy, table.weights, "ab", [], "mlp-int8")
     with pytest.raises(InputError, match="no recorded decision"):
         quantised(teacher.policy, teacher.weights, "ab", [], "mlp-int8")
@@ -151,7 +151,7 @@ def test_a_network_that_chooses_survives_json_and_refuses_other_rows(tmp_path):
     path = tmp_path / "network.json"
     assert load_network_policy(path) == policy
     text = json.loads(path.read_text())
-    for groups, says in (([3, 2], "6 outputs are not groups of 3, 2"), ([2, 4], "not the rows of the action's table")):
+    for groups, says in (([3, 2], "6 .*groups of 3, 2"), ([2, 4], "not the rows")):
         path.write_text(json.dumps(text | {"network": text["network"] | {"groups": groups}}))
         with pytest.raises(InputError, match=says):
             load_network_policy(path)
@@ -162,9 +162,9 @@ def test_what_chooses_and_is_no_plain_mlp_is_refused():
     content["observation"]["interface"] = "queue_marking_triggered"
     policy = Policy.model_validate(content | {"trigger": {"hidden": [3], "saved": 1}})
     levels = load(TEACHERS / "auto-srla").policy
-    with pytest.raises(InputError, match="chooses rows, and auto-srla has the action level; distil it into trees"):
+    with pytest.raises(InputError, match=r"auto-srla .*level; .*trees"):
         check(levels)
-    with pytest.raises(InputError, match="a policy with a trigger is two networks"):
+    with pytest.raises(InputError, match=r"trigger .*two networks"):
         check(policy)
 
 
@@ -176,10 +176,10 @@ def test_network_json_survives_and_refuses_what_does_not_fit(tmp_path):
     text = path.read_text()
     for before, after, says in (
         ('"format": 1', '"format": 2', "format 2, not 1"),
-        ('"root": true', '"root": false', "not those of the observation"),
-        ('"name": "drawn"', '"name": "*/"', "a name or a teacher's hash"),
-        ('"inputs": 2', '"inputs": 4', "takes 2 values, but gets 4"),
-        ('"network"', '"net"', "is not a network of rlcc"),
+        ('"root": true', '"root": false', "of the observation"),
+        ('"name": "drawn"', '"name": "*/"', "name or .*hash"),
+        ('"inputs": 2', '"inputs": 4', "2 values, .*4"),
+        ('"network"', '"net"', "not a network"),
     ):
         assert before in text
         path.write_text(text.replace(before, after))

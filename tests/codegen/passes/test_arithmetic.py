@@ -153,7 +153,7 @@ def test_a_fixed_parameter_is_a_constant_and_decides_the_clamps_behind_it() -> N
 
 def test_a_parameter_that_there_is_not_is_refused_by_name() -> None:
     program = finished(b := builder(), b.const(1))
-    with pytest.raises(InputError, match="there is no parameter 'rtt' to fix; choose among"):
+    with pytest.raises(InputError, match="parameter 'rtt'"):
         fixed(program, {"rtt": 1})
 
 
@@ -245,5 +245,5 @@ def test_trees_that_do_not_fit_a_word_are_refused() -> None:
     b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", b.const(0))
     program = b.finish(b.add(Op.MIN, (b.add(Op.TREES, (bits(b, "request_sent_ns", 8),)), b.const(5))))
-    with pytest.raises(InputError, match="which 32 bits cannot hold; use fewer leaf bits"):
+    with pytest.raises(InputError, match=r"32 bits .*leaf bits"):
         lower_program(program, Options())

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
+from wording import Wording
 
 from decision.artefact import documents
 from decision.artefact.documents import Format1, dump_json, load_json, load_toml
@@ -131,34 +132,34 @@ class Outer(BaseModel):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    "text",
     [
-        ("format = true", "format: must be a whole number, not true"),
-        ("format = 1.0", "format: must be a whole number, not 1.0"),
-        ("inner.rounds = true", "inner.rounds: Input should be a valid integer, not true"),
-        ("inner.rounds = 3.0", "inner.rounds: Input should be a valid integer, not 3.0"),
-        ('inner.rounds = "3"', 'inner.rounds: Input should be a valid integer, not "3"'),
-        ("inner.share = true", "inner.share: Input should be a valid number, not true"),
-        ('inner.share = "0.5"', 'inner.share: Input should be a valid number, not "0.5"'),
-        ('inner.on = "no"', 'inner.on: Input should be a valid boolean, not "no"'),
-        ("inner.on = 1", "inner.on: Input should be a valid boolean, not 1"),
-        ("inner.ends = [0, 1.5]", "inner.ends.1: Input should be a valid integer, not 1.5"),
-        ("inner = 3", "inner: Input should be an object, not 3"),
-        ("inner.rounds = 1979-05-27", "1979-05-27 is of a type that no key here has; write text in quotes"),
-        ("iner.rounds = 3", "iner: no such key; did you mean inner?"),
-        ("inner.round = 3", "inner.round: no such key; did you mean rounds?"),
-        ("inner.x = 3", "inner.x: no such key; there are ends, on, rounds, share"),
-        ("named.a.shares = 3", "named.a.shares: no such key; did you mean share?"),
-        ('[[either]]\nkind = "second"\ndept = 3', "either.0.dept: no such key; did you mean depth?"),
-        ('[[either]]\nkind = "secnd"', "'secnd' is unknown; choose one of 'first', 'second' (did you mean second?)"),
+        "format = true",
+        "format = 1.0",
+        "inner.rounds = true",
+        "inner.rounds = 3.0",
+        'inner.rounds = "3"',
+        "inner.share = true",
+        'inner.share = "0.5"',
+        'inner.on = "no"',
+        "inner.on = 1",
+        "inner.ends = [0, 1.5]",
+        "inner = 3",
+        "inner.rounds = 1979-05-27",
+        "iner.rounds = 3",
+        "inner.round = 3",
+        "inner.x = 3",
+        "named.a.shares = 3",
+        '[[either]]\nkind = "second"\ndept = 3',
+        '[[either]]\nkind = "secnd"',
     ],
 )
-def test_types_are_strict_and_near_names_are_suggested(tmp_path: Path, text: str, says: str) -> None:
+def test_types_are_strict_and_near_names_are_suggested(tmp_path: Path, text: str, wording: Wording) -> None:
     path = tmp_path / "a.toml"
     path.write_text(text if text.startswith("format") else f"format = 1\n{text}")
     with pytest.raises(InputError) as caught:
         load_toml(Outer, path)
-    assert str(caught.value).endswith(says)
+    wording(caught.value)
 
 
 def test_what_is_of_its_type_is_read(tmp_path: Path) -> None:

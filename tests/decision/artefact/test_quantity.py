@@ -47,28 +47,29 @@ def test_read(read, text, value):
 
 
 @pytest.mark.parametrize(
-    ("read", "wrong", "says"),
+    ("read", "wrong"),
     [
-        (q.parse_duration_ns, 8192, '8192 has no unit; write it as text with one, for example "8192 ns"'),
-        (q.parse_duration_ns, "8192", "is not a number with a unit"),
-        (q.parse_duration_ns, "8192 B", "has the unit 'B', which is none of ps, ns, us, ms, s"),
-        (q.parse_duration_ns, "1 ps", "not a whole number of nanoseconds"),
-        (q.parse_duration_ns, "-1 ns", "is not a number with a unit"),
-        (q.parse_duration_ns, "1 2 ns", "is not a number with a unit|has the unit"),
-        (q.parse_duration_ns, True, "is not a number with a unit"),
-        (q.parse_duration_ns, None, "is not a number with a unit"),
-        (q.parse_duration_ns, "1" * 65 + " ns", "is not a number with a unit"),
-        (q.parse_rate_bps, "100 GB/s", "has the unit 'GB/s'"),
-        (q.parse_rate_bps, "100 gb/s", "has the unit 'gb/s'"),
-        (q.parse_size_bytes, "0.5 B", "not a whole number of bytes"),
-        (q.parse_line_fraction_q30, "101 %", "not within 0 and line rate"),
-        (q.parse_line_fraction_q30, "0 %", "not within 0 and line rate"),
-        (q.parse_line_fraction_q30, 0.5, "has no unit"),
+        (q.parse_duration_ns, 8192),
+        (q.parse_duration_ns, "8192"),
+        (q.parse_duration_ns, "8192 B"),
+        (q.parse_duration_ns, "1 ps"),
+        (q.parse_duration_ns, "-1 ns"),
+        (q.parse_duration_ns, "1 2 ns"),
+        (q.parse_duration_ns, True),
+        (q.parse_duration_ns, None),
+        (q.parse_duration_ns, "1" * 65 + " ns"),
+        (q.parse_rate_bps, "100 GB/s"),
+        (q.parse_rate_bps, "100 gb/s"),
+        (q.parse_size_bytes, "0.5 B"),
+        (q.parse_line_fraction_q30, "101 %"),
+        (q.parse_line_fraction_q30, "0 %"),
+        (q.parse_line_fraction_q30, 0.5),
     ],
 )
-def test_refused(read, wrong, says):
-    with pytest.raises(InputError, match=says):
+def test_refused(read, wrong, wording):
+    with pytest.raises(InputError) as caught:
         read(wrong)
+    wording(caught.value)
 
 
 @given(st.integers(0, 10**15), st.sampled_from(sorted(q.TIME_PS)))

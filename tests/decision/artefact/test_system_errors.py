@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from wording import Wording
 
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
@@ -13,19 +14,19 @@ from decision.artefact.system_errors import MENDS, cause, check_room, told
 
 
 @pytest.mark.parametrize(
-    ("error", "says"),
+    "error",
     [
-        (OSError(errno.ENOSPC, "x", "/a/b"), "/a/b: no space left on device; free room there, or choose another place"),
-        (OSError(errno.EROFS, "x", "/a/b"), "/a/b: read-only file system; choose another place"),
-        (OSError(errno.EFBIG, "x"), "a file that the system does not name: file too large; raise the limit"),
-        (OSError(errno.EMFILE, "x"), "too many open files; raise the limit of open files (`ulimit -n`)"),
-        (MemoryError(), "there is not enough memory; give it more"),
-        (RuntimeError("can't start new thread"), "no further thread can be started; raise the limit of processes"),
-        (ValueError("I/O error: No space left on device (os error 28)"), "28): free room there, or choose another"),
+        OSError(errno.ENOSPC, "x", "/a/b"),
+        OSError(errno.EROFS, "x", "/a/b"),
+        OSError(errno.EFBIG, "x"),
+        OSError(errno.EMFILE, "x"),
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+        ValueError("I/O error: No space left on device (os error 28)"),
     ],
 )
-def test_a_refusal_is_told_with_its_cause_and_how_to_mend_it(error: BaseException, says: str) -> None:
-    assert says in str(told(error))
+def test_a_refusal_is_told_with_its_cause_and_how_to_mend_it(error: BaseException, wording: Wording) -> None:
+    wording(told(error))
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), OSError(errno.ENOENT, "x"), OSError("x"), ValueError("a file")])
@@ -41,7 +42,7 @@ def test_other_tools_words() -> None:
 
 
 def test_an_artefact_that_has_no_room_is_told_by_its_own_name_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     def full(handle: int, mode: str) -> None:
         os.close(handle)
@@ -50,10 +51,10 @@ def test_an_artefact_that_has_no_room_is_told_by_its_own_name_and_leaves_nothing
     monkeypatch.setattr("os.fdopen", full)
     with pytest.raises(OSError, match="No space") as caught:
         write_atomically(tmp_path / "a.json", "x")
-    assert str(told(caught.value)).startswith(f"{tmp_path / 'a.json'}: no space left on device")
+    wording(told(caught.value))
     with pytest.raises(OSError, match="No space") as caught, writing(tmp_path / "out", "thing"):
         pass
-    assert str(told(caught.value)).startswith(f"{tmp_path / 'out'}: no space left on device")
+    wording(told(caught.value))
     assert list(tmp_path.iterdir()) == []
 
 

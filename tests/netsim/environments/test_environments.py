@@ -183,7 +183,7 @@ def test_only_actions_of_flows_that_decide_count() -> None:
         runs[1].answer(np.nan_to_num(actions, nan=-1.0))
         np.testing.assert_array_equal(runs[0].observations, runs[1].observations)
     assert not runs[0].decides.all()
-    with pytest.raises(InputError, match="the run is over"):
+    with pytest.raises(InputError, match="is over"):
         runs[0].answer(np.zeros(4))
     with pytest.raises(InputError, match="NaN or infinite"):
         Episode(SHORT, 1).answer(np.full(4, np.nan))
@@ -328,10 +328,10 @@ def test_wrong_use_of_the_vector_environment_is_said() -> None:
     env.reset(seed=1)
     with pytest.raises(InputError, match=re.escape("(3, 1)")):
         env.step(np.zeros((3, 1)))
-    with pytest.raises(InputError, match="cannot be reset alone"):
+    with pytest.raises(InputError, match="reset alone"):
         env.reset(options={"reset_mask": np.ones(4, dtype=bool)})
     late = Scenario("late", 1, 1, (Flow(0, 0, start_ps=2 * MS),))
-    with pytest.raises(InputError, match="no flow decides within"):
+    with pytest.raises(InputError, match="no flow decides"):
         FlowVectorEnv(Task(late, duration_ps=MS)).reset(seed=1)
 
 
@@ -413,7 +413,7 @@ def test_wrong_use_of_the_parallel_environment_is_said() -> None:
     with pytest.raises(InputError, match="call reset"):
         env.step({})
     _, infos = env.reset(seed=1)
-    with pytest.raises(InputError, match="was given no action"):
+    with pytest.raises(InputError, match="no action"):
         env.step({agent: 0.0 for agent in env.agents if not infos[agent]["decides"]})
     with pytest.raises(InputError, match="'flow_4' is no agent"):
         env.step(dict.fromkeys([*env.agents, "flow_4"], 0.0))

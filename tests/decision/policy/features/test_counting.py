@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from wording import Wording
 
 from decision.artefact.errors import InputError
 from decision.ir.interfaces import LONG_FLOW
@@ -56,11 +57,10 @@ def test_a_count_is_of_the_slots_that_hold_the_values(slots: list[tuple[int, int
     assert observed(LEAD, events(backwards, own)) == observed(LEAD, events(slots, own))
 
 
-def test_it_says_what_it_counts() -> None:
+def test_it_says_what_it_counts(wording: Wording) -> None:
     plain, lead = HowMany.model_validate(PLAIN), HowMany.model_validate(LEAD)
-    assert plain.meaning() == "same: how many of active 1 to 4 with ends 2 or 4 and path 1"
-    than = "with ends 2 or 4 and path as active_0_path than with ends 2 or 4 and path 1"
-    assert lead.meaning() == f"same: how many more of active 1 to 4 {than}"
+    wording(plain.meaning())
+    wording(lead.meaning())
     assert (plain.physical(2), lead.value(-1)) == ("same >= 3", "same -1")
     assert (plain.storage, lead.storage, plain.exact) == ("uint16", "int32", True)
 

@@ -82,13 +82,13 @@ def test_rows_know_their_number_wherever_records_begin(window):
         np.testing.assert_allclose(floats[valid, 2 * lag + 1], counted / MOST, rtol=1e-15)
 
 
-def test_its_words():
+def test_its_words(wording):
     feature = Decisions(kind="decisions", most=MOST)
     assert feature.name == "decisions"
     assert feature.exact
     assert feature.initial == 0.0
-    assert feature.physical(2) == "more than 2 decisions before this one"
-    assert feature.meaning() == "decisions: decisions before this one, at most 5"
+    wording(feature.physical(2))
+    wording(feature.meaning())
 
 
 @pytest.mark.parametrize("most", [0, 65535, 1.5, True])
