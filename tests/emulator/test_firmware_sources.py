@@ -142,7 +142,7 @@ def test_what_reaches_out_of_the_folder_is_refused(
 ) -> None:
     texts = {"policy": policy_source, "header": header_source}
     folder = firmware_folder(**{file: f"{texts[file]}{line}\n"})
-    with pytest.raises(InputError, match=r"which rlcc never emits|not in the folder's manifest") as caught:
+    with pytest.raises(InputError, match=r"rlcc never emits|folder's manifest") as caught:
         read_firmware(folder)
     assert "rlcc_policy." in str(caught.value)
     assert str(caught.value).isprintable()
@@ -209,7 +209,7 @@ def accepted(check: Callable[[bytes, str], list[str]], text: str) -> bool:
     ],
 )
 def test_the_first_of_what_is_never_emitted_is_named(text: str, named: str) -> None:
-    with pytest.raises(InputError, match=rf"x\.c has {named}, which rlcc never emits"):
+    with pytest.raises(InputError, match=rf"x\.c .*{named}, .*never emits"):
         checked(text.encode(), "x.c")
 
 
@@ -229,7 +229,7 @@ def test_the_smuggled_assembly_is_assembly_for_a_compiler(tmp_path: Path) -> Non
 def test_the_pinned_clang_takes_no_assembly_even_unchecked(tmp_path: Path) -> None:
     """The second wall: were a word to slip through, the compiler itself refuses it."""
     unchecked = Sources(tmp_path, "x.c", {"x.c": f'{SPLICED}("nop");\n'.encode()})
-    with pytest.raises(InputError, match=r"x\.c:1:1: error: GNU-style inline assembly is disabled") as caught:
+    with pytest.raises(InputError, match=r"x\.c:1:1: error: .*inline assembly") as caught:
         compile_sources(unchecked, toolchain(load_profile("ibex-small")), folder=tmp_path)
     assert str(tmp_path / "sources") not in str(caught.value)
 
@@ -264,7 +264,7 @@ def test_a_header_of_the_folder_may_be_included_and_one_beside_it_may_not(tmp_pa
     artefact = opened(tmp_path / "a", "firmware")
     assert set(read_sources(artefact, "x.c").texts) == {"x.c", "one.h", "two.inc", "three.c"}
     rest = replace(artefact, files={name: sha for name, sha in artefact.files.items() if name != "two.inc"})
-    with pytest.raises(InputError, match=r"needs two\.inc, which is not in the folder's manifest"):
+    with pytest.raises(InputError, match=r"two\.inc, .*folder's manifest"):
         read_sources(rest, "x.c")
 
 

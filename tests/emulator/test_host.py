@@ -50,7 +50,7 @@ def test_undefined_behaviour_stops_the_run(firmware_folder: Maker, policy_source
 def test_layout_that_the_compiler_does_not_share_is_refused(firmware_folder: Maker) -> None:
     header = (firmware_folder(name="good") / "rlcc_policy.h").read_text()
     bigger = header.replace("uint16_t seen; }", "uint16_t seen; uint32_t more; }")
-    with pytest.raises(InputError, match="size differs from the manifest"):
+    with pytest.raises(InputError, match="size differs"):
         run_on_host(firmware_folder(header=bigger, name="bad"))
 
 
@@ -68,4 +68,4 @@ def test_c_that_does_not_end_is_stopped(
     )
     report = run_on_host(firmware_folder(policy=endless), compiler="clang")
     assert not report.passed
-    assert "not done after 0.5 s" in (report.fault or "")
+    assert "after 0.5 s" in (report.fault or "")

@@ -48,7 +48,7 @@ def test_the_hash_ignores_comments_and_sees_values(tmp_path: Path) -> None:
         ("writeback_stage = false", "", "core.writeback_stage: is missing"),
         ("stack_bytes = 1024", "stack_bytes = 65536", "must be below data_memory.bytes"),
         ("context_bytes = 120", "context_bytes = 121", "limits.context_bytes"),
-        ("table_bytes = 16384", "table_bytes = 65537", "must not be above data_memory.bytes"),
+        ("table_bytes = 16384", "table_bytes = 65537", "above data_memory.bytes"),
         ("[clock]", "[clock", "not valid TOML"),
     ],
 )
@@ -64,9 +64,9 @@ def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, words: str) 
 
 
 def test_missing_profile_lists_what_there_is() -> None:
-    with pytest.raises(InputError, match=r"choose one of .*ibex-maxperf, .*ibex-small, "):
+    with pytest.raises(InputError, match=r"ibex-maxperf, .*ibex-small"):
         load_profile("ibex-huge")
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="no file"):
         load_profile("./nowhere.toml")
 
 
@@ -79,7 +79,7 @@ def test_missing_profile_lists_what_there_is() -> None:
             "ibex-maxperf-l1",
             "branch_target_alu = true",
             "branch_target_alu = false",
-            "without branch_target_alu jumps to wrong places behind a data access that waits",
+            "without branch_target_alu",
         ),
         ("picorv32", 'multiplier = "fast"', 'multiplier = "single-cycle"', "core.multiplier: "),
         ("picorv32", 'isa = "rv32im"', 'isa = "rv32i"', "core: isa = .rv32i. contradicts multiplier"),
@@ -89,7 +89,7 @@ def test_missing_profile_lists_what_there_is() -> None:
         ("ibex-maxperf-l1", "miss_cycles = 154", "miss_cycles = 0", "instruction_memory.cache.miss_cycles"),
         ("ibex-maxperf-l1", "wait_states = 0", "wait_states = 2", "a memory behind a cache has wait_states = 0"),
         ("ibex-small", "code_bytes = 16384", "code_bytes = 131072", "limits.code_bytes = 131072 must not be above"),
-        ("ibex-small", 'name = "ibex-small"', 'name = "some-proxy"', "has a name that ends in"),
+        ("ibex-small", 'name = "ibex-small"', 'name = "some-proxy"', "ends in"),
     ],
 )  # fmt: skip
 def test_a_contradiction_is_one_sentence(tmp_path: Path, name: str, old: str, new: str, words: str) -> None:

@@ -133,7 +133,7 @@ def test_a_fault_in_the_loop_is_a_sentence_and_the_core_goes_on(firmware_folder:
             event, params = (vectors.records[n][i : i + 1] for n in ("event", "params"))
             where = (context.ctypes.data, event.ctypes.data, params.ctypes.data)
             assert (face.decide(face.self, *where, ctypes.byref(rate)) == 0) == fails
-        assert face.fault(face.self).decode().startswith("store out of bounds, address 0x1000")
+        assert face.fault(face.self).decode().startswith("store out of")
 
 
 def test_code_that_would_not_pass_is_not_put_into_the_loop(firmware_folder: Maker, policy_source: str) -> None:

@@ -60,7 +60,7 @@ def test_a_cache_before_the_data_leaves_no_room_for_it(tmp_path: Path) -> None:
     path = profile(tmp_path, 3)
     cache = "cache = { bytes = 1024, line_bytes = 16, ways = 2, miss_cycles = 10 }\n"
     path.write_text(path.read_text().replace("[data_memory]\n", f"[data_memory]\n{cache}"))
-    with pytest.raises(InputError, match="table_memory is for an engine without a cache before its data"):
+    with pytest.raises(InputError, match=r"table_memory .*cache"):
         load_profile(path)
 
 

@@ -32,10 +32,10 @@ def test_records_have_the_bytes_of_the_c_structures(firmware_folder: Maker) -> N
 @pytest.mark.parametrize(
     ("row", "column", "value", "words"),
     [
-        (1, 5, 32768, r"line 3, column 'context.action_1': 32768 does not fit int16"),
-        (0, 1, -1, r"line 2, column 'event.request_sent_ns': -1 does not fit uint32"),
-        (0, 1, "1.5", r"column 'event.request_sent_ns': a value is not a decimal integer"),
-        (0, 7, 10**30, r"column 'expect.rate_q20': a value is not a decimal integer|does not fit"),
+        (1, 5, 32768, "line 3, column 'context.action_1': 32768 .*int16"),
+        (0, 1, -1, "line 2, column 'event.request_sent_ns': -1 .*uint32"),
+        (0, 1, "1.5", "'event.request_sent_ns': .*decimal"),
+        (0, 7, 10**30, "'expect.rate_q20': .*(decimal|fit)"),
     ],
 )
 def test_values_that_a_field_cannot_hold(
@@ -54,7 +54,7 @@ def test_missing_column_short_row_and_no_rows(firmware_folder: Maker, good_vecto
     columns += [f"expect.context.{name}" for name in ("rate_q30", "action_1", "seen")]
     with pytest.raises(InputError, match=r"no column 'context\.seen'"):
         read_firmware(firmware_folder(columns=columns, name="a"))
-    with pytest.raises(InputError, match="line 4: 10 values for 11 columns"):
+    with pytest.raises(InputError, match=r"line 4: 10 .*11 columns"):
         read_firmware(firmware_folder(vectors=[*good_vectors[:2], good_vectors[2][:-1]], name="b"))
     with pytest.raises(InputError, match="has no vectors"):
         read_firmware(firmware_folder(vectors=[], name="c"))
@@ -64,16 +64,16 @@ def test_layout_errors(firmware_folder: Maker) -> None:
     good = read_manifest_structs(firmware_folder(name="good"))
     unknown = deepcopy(good)
     unknown["context"]["fields"][0]["ctype"] = "float"
-    with pytest.raises(InputError, match="structure context has a field of type 'float'"):
+    with pytest.raises(InputError, match="'float'"):
         read_firmware(firmware_folder(structs=unknown, name="a"))
-    with pytest.raises(InputError, match="does not lay out"):
+    with pytest.raises(InputError, match="lay out"):
         read_firmware(firmware_folder(structs={}, name="b"))
     outside = deepcopy(good)
     outside["context"]["fields"][0]["offset"] = 8
-    with pytest.raises(InputError, match="does not lay out"):
+    with pytest.raises(InputError, match="lay out"):
         read_firmware(firmware_folder(structs=outside, name="c"))
 
 
 def test_a_folder_that_is_no_firmware(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not a firmware"):
+    with pytest.raises(InputError, match="not a firmware"):
         read_firmware(tmp_path)

@@ -3,6 +3,7 @@
 A small program holds each aspect once: its comparison with the RTL is empty with the right figures alone.
 """
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -193,9 +194,9 @@ def test_a_single_wrong_cycle_result_or_byte_is_told() -> None:
     for what in ("cycles", "returned"):
         changed = getattr(run, what).copy()
         changed[-1] += 1
-        assert Pair(run, replace(run, **{what: changed})).differences() == [
-            f"{what} of call 63: {getattr(run, what)[-1]} and {changed[-1]}, 1 in all"
-        ]
+        (difference,) = Pair(run, replace(run, **{what: changed})).differences()
+        assert difference.startswith(f"{what} of call 63: ")
+        assert re.findall(r"\d+", difference) == ["63", str(getattr(run, what)[-1]), str(changed[-1]), "1"]
     out = run.written["out"].copy()
     out.view(np.uint8)[-1] ^= 1
     assert len(Pair(run, replace(run, written={"out": out})).differences()) == 1

@@ -58,7 +58,7 @@ def test_apt_refuses(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_there_is_no_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="use Debian or Ubuntu") as error:
+    with pytest.raises(InputError, match="Debian or Ubuntu") as error:
         packages.closure(tmp_path)
     sentence(error)
 
@@ -88,7 +88,7 @@ def test_a_download_fails(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_there_is_no_helper_of_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packages, "HELPER", tmp_path / "none")
-    with pytest.raises(InputError, match="look after the network") as error:
+    with pytest.raises(InputError, match="after the network") as error:
         packages.unpack([PACKAGE], tmp_path)
     sentence(error)
 
@@ -121,7 +121,7 @@ def test_a_kernel_tells_nothing_of_its_types(tmp_path: Path) -> None:
 
 def test_a_kernel_lacks_a_module(tmp_path: Path) -> None:
     (tmp_path / "lib/modules/6.1").mkdir(parents=True)
-    with pytest.raises(InputError, match="has no module veth") as error:
+    with pytest.raises(InputError, match="no module veth") as error:
         parts._modules(tmp_path, "6.1")
     sentence(error)
 
@@ -141,7 +141,7 @@ def test_a_broken_part_in_the_cache_is_seen(break_it: str, tmp_path: Path) -> No
         facts.write_text("{}")
     else:
         facts.write_text("{")
-    with pytest.raises(InputError, match="it is made anew") as error:
+    with pytest.raises(InputError, match="made anew") as error:
         parts._checked.__wrapped__(tmp_path)
     sentence(error)
 
@@ -181,6 +181,6 @@ def test_a_guest_does_not_come_to_its_end(
 
 
 def test_there_is_no_qemu(bed: parts.Parts) -> None:
-    with pytest.raises(InputError, match="it is made anew") as error:
+    with pytest.raises(InputError, match="made anew") as error:
         machine.boot(bed, {"job/run": b"true\n"}, 1)
     sentence(error)

@@ -55,7 +55,7 @@ def test_the_job_is_shell_that_says_what_the_path_is(marking: tuple[int, int] | 
     shell = shutil.which("sh")
     assert shell is not None
     assert subprocess.run([shell, "-n", "-c", text]).returncode == 0
-    assert "tbf rate 50000000 burst 1600 limit 60000" in text
+    assert "rate 50000000 burst 1600 limit 60000" in text
     assert "netem delay 4000us" in text
     assert "value hex 00 01 02 03" in text
     assert ("red limit" in text) == ("tcp_ecn=1" in text) == (marking is not None)
@@ -95,7 +95,7 @@ def test_the_kernels_log_is_told_where_it_refuses_a_program() -> None:
         "libbpf: prog 'rlcc_cong_control': failed to load: -13",
         "E register rlcc",
     ]
-    with pytest.raises(InputError, match="refuses rlcc_cong_control: no write support to tcp_sock at off 1580"):
+    with pytest.raises(InputError, match=r"rlcc_cong_control: .*tcp_sock at off 1580"):
         read(log)
 
 

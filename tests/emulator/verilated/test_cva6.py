@@ -154,13 +154,13 @@ def test_cycles_by_address_add_up() -> None:
 
 
 REFUSED = {
-    "sw a1, 0(a0)": r"store into a const structure, address 0x[0-9a-f]+, at f\+0x0",
-    "nop; sw a1, 16(a0)": r"store out of bounds, .* at f\+0x4",
-    "ld a1, 12(a0)": r"load out of bounds|misaligned",
-    "lw a1, -4(a0)": r"load out of bounds",
-    "ebreak": r"trapped at f\+0x0: a breakpoint",
+    "sw a1, 0(a0)": r"const structure, .*0x[0-9a-f]+, at f\+0x0",
+    "nop; sw a1, 16(a0)": r"store out .* at f\+0x4",
+    "ld a1, 12(a0)": "load out|misaligned",
+    "lw a1, -4(a0)": "load out",
+    "ebreak": r"f\+0x0: .*breakpoint",
     "li a1, -1; lw a1, 0(a1)": r"load",
-    "jr a0": r"jump out of the code|illegal",
+    "jr a0": "jump out|illegal",
     ".word 0x0200000b": r"an illegal instruction",
 }
 
@@ -210,15 +210,15 @@ def test_flows_take_turns_in_the_loop(firmware_folder: Maker, good_vectors: list
 
 CONTRADICTIONS = [
     (('isa = "rv64imac_zbb_zbs"', 'isa = "rv32imc"'), "isa"),
-    (("first_wait_states = 837\n", ""), "first_wait_states is for a core with caches of its own, which needs it"),
-    (("data_cache = { bytes = 1024", "data_cache = { bytes = 1536"), "no power of two of sets"),
+    (("first_wait_states = 837\n", ""), "first_wait_states .*core"),
+    (("data_cache = { bytes = 1024", "data_cache = { bytes = 1536"), "power of two"),
     (("bytes = 1024, line_bytes = 64, ways = 4", "bytes = 1024, line_bytes = 64, ways = 3"), "ways"),
     (
         (
             "wait_states = 40\nfirst_",
             "cache = { bytes = 1024, line_bytes = 64, ways = 4, miss_cycles = 9 }\nwait_states = 0\nfirst_",
         ),
-        "has caches of its own",
+        "has caches of",
     ),
     (('proxy_for = "BlueField-3 DPA"', ""), "-proxy"),
 ]
@@ -239,7 +239,7 @@ def test_an_own_cache_has_a_power_of_two_of_sets_and_more_than_one(size: int, li
     """With one set the RTL has an index of no bits."""
     cache = {"bytes": size, "line_bytes": line, "ways": ways}
     if sets in (1, 3):
-        with pytest.raises(ValidationError, match="no power of two of sets"):
+        with pytest.raises(ValidationError, match="power of two"):
             OwnCache.model_validate(cache)
     else:
         assert OwnCache.model_validate(cache).bytes == sets * line * ways
@@ -249,7 +249,7 @@ def test_a_core_without_caches_takes_no_first_wait(tmp_path: Path) -> None:
     path = tmp_path / "small.toml"
     small = PROXY.with_name("ibex-small.toml").read_text()
     path.write_text(small.replace("wait_states = 0", "wait_states = 0\nfirst_wait_states = 9"))
-    with pytest.raises(InputError, match="for a core with caches of its own"):
+    with pytest.raises(InputError, match="core with caches"):
         load_profile(path)
 
 
@@ -258,7 +258,7 @@ def test_an_unknown_version_of_the_rtl_is_refused(tmp_path: Path) -> None:
     assert isinstance(core, Cva6Core)
     package = tmp_path / "ariane_pkg.sv"
     package.write_text("package ariane_pkg;\n  localparam bit BITMANIP = 1'b0;\nendpackage\n")
-    with pytest.raises(InputError, match=r"ariane_pkg.sv of pythondata-cpu-cva6 is not the version that rlcc knows"):
+    with pytest.raises(InputError, match=r"ariane_pkg.sv .*pythondata-cpu-cva6 .*version"):
         _edited({package: _constants(core)})
     with pytest.raises(InputError, match="not the version"):
         _edited({package: (NO_TRACE,)})
