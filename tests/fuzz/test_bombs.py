@@ -44,5 +44,5 @@ def test_a_name_that_is_repeated_fills_no_memory(corpus: Path, tmp_path: Path) -
 @pytest.mark.parametrize("name", ["seed", "rate_q30"])
 def test_a_column_of_another_type_is_refused(corpus: Path, tmp_path: Path, name: str) -> None:
     columns = {"scenario": pa.array(["x"])} | repeated(corpus, 1) | {name: pa.array(["1"])}
-    with pytest.raises(InputError, match=f"column '{name}' is of type string"):
+    with pytest.raises(InputError, match=f"column '{name}' .*string"):
         list(rollout.read(sealed(pa.table(columns), corpus, tmp_path / "odd"), load(corpus / "teacher")))

@@ -53,7 +53,7 @@ def test_a_rate_that_always_rises_is_back_in_as_many_decisions_as_the_program_ta
 def test_a_rate_that_does_not_move_is_never_back() -> None:
     (finding,) = recovers(loop(policy(bias=0)), Recovers())
     assert finding.verdict == "fails"
-    assert finding.value == "never: it stays at line rate / 999759" or finding.value.startswith("never: it stays")
+    assert finding.value.startswith("never: it stays")
 
 
 def test_a_history_that_keeps_a_flow_down_is_the_witness() -> None:

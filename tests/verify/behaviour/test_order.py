@@ -65,7 +65,7 @@ def test_a_program_whose_knobs_can_be_out_of_order_is_refused(raised: tuple[bool
         assert finding.verdict in ("holds", "fails")
     order_again(claim(findings), of)
     forged = [replace(f, verdict="holds", value="for all inputs", witness={}) for f in findings]
-    with pytest.raises(Refused, match="was not found again"):
+    with pytest.raises(Refused, match="found again"):
         order_again(claim(forged), of)
 
 
@@ -111,7 +111,7 @@ def test_rows_of_a_table_are_in_order_where_each_is() -> None:
 
 def test_an_interface_without_an_order_is_refused_in_a_sentence() -> None:
     of = decision(policy()).program
-    with pytest.raises(InputError, match="flow_rate has no knob that may not lie below another"):
+    with pytest.raises(InputError, match=r"flow_rate .*no knob"):
         ascending(of, ({}, {}, {}))
-    with pytest.raises(Refused, match="is asked of no knob"):
+    with pytest.raises(Refused, match="of no knob"):
         order_again(claim([Finding("ascending", "x", "holds", "")]), of)

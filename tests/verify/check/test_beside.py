@@ -89,7 +89,7 @@ def test_a_bound_that_is_too_low_is_refused_with_its_state(case: int, less: floa
     pupil, of, made = pair(case)
     space = _Space(pupil, 2, claim.step)
     nearer = _some_state(claim, Teacher.of(of, made), space, pupil)
-    with pytest.raises(Refused, match="the student may be further outside than the certificate says"):
+    with pytest.raises(Refused, match="further outside"):
         again(case, nearer, bound=max(claim.reached - less, nearer.reached))
 
 
@@ -133,9 +133,9 @@ def test_whatever_else_is_not_so_is_refused(name: str) -> None:
 
 def test_a_state_that_nothing_leads_to_or_that_is_out_of_range_is_refused() -> None:
     claim = claimed(0)
-    with pytest.raises(Refused, match="out of its range"):
+    with pytest.raises(Refused, match="its range"):
         again(0, claim, witness=claim.witness | {"congestion_q20": 2**30})
-    with pytest.raises(Refused, match="no network leads the student into"):
+    with pytest.raises(Refused, match="no network leads"):
         again(0, claim, witness=claim.witness | {"action_1": -10_923, "action_2": 13_107})
 
 

@@ -177,7 +177,7 @@ def test_no_mutation_of_a_true_certificate_ends_in_a_traceback(
     def answered(edited: Any) -> None:
         why = refusal(edited)
         assert why.isprintable()
-        assert "the checker cannot judge it" not in why
+        assert "checker cannot judge" not in why
 
     answered()
     assert min(seen.count(answer) for answer in ("refused", "unreadable")) >= 10
@@ -218,14 +218,14 @@ def test_a_true_certificate_holds_in_a_process_of_its_own(proved: Proved, tmp_pa
 def test_a_check_that_does_not_end_is_refused_and_ended(proved: Proved) -> None:
     built, content = proved
     begin = time.monotonic()
-    with pytest.raises(Refused, match=r"not done after 0\.2 s"):
+    with pytest.raises(Refused, match=r"after 0\.2 s"):
         checked(sealed_model(content), built.firmware.folder, limits=Limits(seconds=0.2))
     assert time.monotonic() - begin < 30
 
 
 def test_a_check_that_takes_too_much_memory_is_refused(proved: Proved) -> None:
     built, content = proved
-    with pytest.raises(Refused, match=r"needs more than 1 MiB|ended without an answer"):
+    with pytest.raises(Refused, match=r"1 MiB|without an answer"):
         checked(sealed_model(content), built.firmware.folder, limits=Limits(memory_bytes=1 << 20))
 
 
@@ -239,7 +239,7 @@ def test_a_checker_that_breaks_down_has_refused() -> None:
     child = context.Process(target=os.abort, daemon=True)
     child.start()
     theirs.close()
-    with pytest.raises(Refused, match=r"ended without an answer \(exit code -6\)"):
+    with pytest.raises(Refused, match="exit code -6"):
         boundary._answer(ours, child, None, Limits())
 
 
@@ -282,10 +282,10 @@ def test_it_is_printed_what_was_certified(proved: Proved, tmp_path: Path) -> Non
 
 
 ANOTHER = {
-    ("--profile", "ibex-maxperf"): "of the engine 'ibex-small', not of what ibex-maxperf is here",
-    ("--compiler", "gcc"): "of 'clang' '-O2', not of gcc",
-    ("--optimise", "-O3"): "of 'clang' '-O2', not of -O3",
-    ("--compiler", "clang", "--opt", "-Os"): "of 'clang' '-O2', not of clang -Os",
+    ("--profile", "ibex-maxperf"): ("'ibex-small'", "ibex-maxperf"),
+    ("--compiler", "gcc"): ("'clang' '-O2'", "gcc"),
+    ("--optimise", "-O3"): ("'clang' '-O2'", "-O3"),
+    ("--compiler", "clang", "--opt", "-Os"): ("'clang' '-O2'", "clang -Os"),
 }
 
 
@@ -351,8 +351,8 @@ def test_where_no_core_can_be_built_the_check_names_the_option(
     proved: Proved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = sealed(tmp_path / "certificate.json", proved[1])
-    monkeypatch.setattr(boundary, "buildable", lambda: InputError("there is no Verilator"))
-    with pytest.raises(InputError, match="there is no Verilator; with --no-core"):
+    monkeypatch.setattr(core, "buildable", lambda: InputError("there is no Verilator"))
+    with pytest.raises(InputError, match=r"no Verilator; .*--no-core"):
         verify(proved[0].firmware.folder, "--check", path)
     assert verify(proved[0].firmware.folder, "--check", path, "--no-core")[0] == 0
     with pytest.raises(InputError, match="--no-core is for --check"):

@@ -183,7 +183,7 @@ def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int, monkeypat
     if paths == 3:
         assert len(list(of.chains().dearer(9))) == 3
     else:
-        with pytest.raises(Refused, match="more than 3 chains of paths may cost more than 9 cycles"):
+        with pytest.raises(Refused, match=r"3 chains .*9 cycles"):
             list(of.chains().dearer(9))
 
 

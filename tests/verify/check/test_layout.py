@@ -72,7 +72,7 @@ KINDS = ("<u4", "<i4", "<u2", "<i2", "|i1", "|u1", "<i8", "<u8", ">i2", ">u4", "
 def test_a_field_is_of_no_type_but_the_programs(field: str) -> None:
     for kind in KINDS:
         if kind != SPELT[field]:
-            with pytest.raises(Refused, match=f"context.{field} is .* in the layout, {STATE[field]} in the program"):
+            with pytest.raises(Refused, match=f"context.{field} .*, {STATE[field]} "):
                 tied(context=flow({**SPELT, field: kind}, size=64))
 
 
@@ -80,7 +80,7 @@ def test_a_field_is_of_no_type_but_the_programs(field: str) -> None:
 def test_event_and_params_are_words_without_sign(name: str, fields: tuple[str, ...]) -> None:
     for field in fields:
         for kind in ("<i4", "<u2", "|i1", ">u4"):
-            with pytest.raises(Refused, match=f"{name}.{field} is .* in the layout, uint32 in the program"):
+            with pytest.raises(Refused, match=f"{name}.{field} .*, uint32 "):
                 tied(**{name: words(name, fields, **{field: kind})})
 
 
@@ -89,7 +89,7 @@ def test_event_and_params_are_words_without_sign(name: str, fields: tuple[str, .
 )
 def test_a_structure_has_all_the_programs_fields_and_no_other(name: str, fields: tuple[str, ...]) -> None:
     for wrong in (fields[1:], fields[:-1], (*fields, "more"), ("other", *fields[1:])):
-        with pytest.raises(Refused, match=f"the layout's structure {name} has other fields than the program"):
+        with pytest.raises(Refused, match=f"structure {name} .*fields"):
             tied(**{name: words(name, wrong)})
 
 
@@ -97,14 +97,14 @@ def test_a_structure_without_fields_has_other_fields() -> None:
     class Plain:
         itemsize, fields = 4, None
 
-    with pytest.raises(Refused, match="structure event has other fields"):
+    with pytest.raises(Refused, match=r"structure event .*fields"):
         tied(event=Layout("event", Plain()))  # type: ignore[arg-type]
 
 
 def test_a_name_that_stands_twice_in_the_program_is_refused() -> None:
     stored = replace(program(), state=(StateField("a", "int32", 0), StateField("a", "int32", 1)))
     layouts = {"event": words("event", FLOW_RATE.event_names), "params": words("params", FLOW_RATE.param_names)}
-    with pytest.raises(Refused, match="structure context has other fields"):
+    with pytest.raises(Refused, match=r"structure context .*fields"):
         fields_of(stored, {**layouts, "context": flow({"a": "<i4"})})
 
 
@@ -132,7 +132,7 @@ PLACES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("what", PLACES)
 def test_a_field_at_a_place_that_it_cannot_have_is_refused(what: str) -> None:
-    with pytest.raises(Refused, match="overlaps another field, is misaligned, or is outside the structure"):
+    with pytest.raises(Refused, match=r"overlaps .*outside"):
         tied(context=flow(offsets={**OFFSETS, **PLACES[what]}, size=24))
 
 
@@ -147,7 +147,7 @@ def test_a_field_may_end_with_the_structure_and_not_a_byte_later() -> None:
 
 @pytest.mark.parametrize(
     ("part", "why"),
-    [("event", "structure event has"), ("params", "structure params has"), ("knobs", "gives 1 results for 2 knobs")],
+    [("event", "structure event has"), ("params", "structure params has"), ("knobs", "1 results .*2 knobs")],
 )
 def test_a_program_of_another_kind_of_decision_is_refused(part: str, why: str) -> None:
     mine = program()
@@ -170,7 +170,7 @@ def test_a_result_is_what_its_knob_holds(value: int, holds: bool) -> None:
     if holds:
         assert tied_of(returning)
     else:
-        with pytest.raises(Refused, match=f"gives rate_q20 {value}..{value}, which uint32 does not hold"):
+        with pytest.raises(Refused, match=f"rate_q20 {value}..{value}, .*uint32"):
             tied_of(returning)
 
 
@@ -230,9 +230,9 @@ def test_what_c_lays_out_is_taken() -> None:
         ("event", {"x": 0, "y": 4, "z": 6}, 9, "event has 9 bytes"),
         ("event", {"x": 0, "y": 4, "z": 6}, 12, "event has 12 bytes"),
         ("action", {"p": 0, "q": 4}, 12, "action has 12 bytes"),
-        ("more", {"x": 0}, 1, "the layout has event, action, more, the program event, action"),
-        ("event", {}, 0, "the layout has action, the program event, action"),
-        ("action", {}, 0, "the layout has event, the program event, action"),
+        ("more", {"x": 0}, 1, "action, more, .*action"),
+        ("event", {}, 0, "has action, .*event"),
+        ("action", {}, 0, r"has event, (?!action)"),
     ],
 )
 def test_what_no_c_lays_out_is_refused(name: str, offsets: dict[str, int], size: int, why: str) -> None:
@@ -249,5 +249,5 @@ def test_a_structure_is_a_multiple_of_its_widest_field(storage: str, width: int)
         if size == width:
             assert fields_of(whose, {"event": layout}) == {"event": [("x", 0, width)]}
         else:
-            with pytest.raises(Refused, match=f"event has {size} bytes, which no C gives it"):
+            with pytest.raises(Refused, match=f"event .*{size} bytes"):
                 fields_of(whose, {"event": layout})

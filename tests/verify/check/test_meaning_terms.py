@@ -435,13 +435,13 @@ def test_a_bias_alone_is_an_output_and_has_no_trees() -> None:
     bare = Forest(("a", "b"), (), (77,), 16)
     assert of_trees(bare).value(2) is const(77)
     without = Asked().meaning(program_of(value_in(0, 9), forest=SMALL))
-    with pytest.raises(Refused, match="to be that of tree 4, and the program has no trees"):
+    with pytest.raises(Refused, match=r"tree 4, .*no trees"):
         without.tree(4)
 
 
 def test_an_operator_that_the_checker_does_not_know_is_refused() -> None:
     program = program_of(Node(Op.NETWORK, (), 0, 0, 1))
-    with pytest.raises(Refused, match="has a node network, whose meaning this checker does not know"):
+    with pytest.raises(Refused, match="node network, "):
         Asked().meaning(program).value(0)
 
 

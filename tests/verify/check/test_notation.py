@@ -178,14 +178,14 @@ UNREADABLE = [
 
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_what_is_no_expression_is_refused(text: str) -> None:
-    with pytest.raises(Refused, match=r"expression that cannot be read: .*; prove the firmware again"):
+    with pytest.raises(Refused, match=r"prove .*again"):
         evaluate(text, meaning())
 
 
 def test_an_expression_is_at_most_so_long() -> None:
     assert MOST_CHARACTERS == 20_000
     assert evaluate("7".ljust(MOST_CHARACTERS), meaning()) is const(7)
-    with pytest.raises(Refused, match="an expression of 20001 characters, more than 20000"):
+    with pytest.raises(Refused, match=r"20001 characters, .*20000"):
         evaluate("7".ljust(MOST_CHARACTERS + 1), meaning())
 
 

@@ -153,7 +153,7 @@ def test_any_edit_is_seen_by_the_hash(content: dict[str, Any], tmp_path: Path) -
         with pytest.raises(InputError):
             read_certificate(path)
     path.write_text(text.replace('"format": 3', '"format": 2'))
-    with pytest.raises(InputError, match="no certificate of format 3"):
+    with pytest.raises(InputError, match=r"certificate .*format 3"):
         read_certificate(path)
 
 
@@ -278,10 +278,10 @@ def test_the_witness_is_measured_on_the_core_again(
     monkeypatch.setattr("verify.check.recheck.calibrate", lambda *_, **__: calibration)
     calibrated_again(certificate(content), built)
     lie = put(content, ("claims", "worst_case", "rtl_cycles"), lambda v: v + by)
-    with pytest.raises(Refused, match="the witness on the core"):
+    with pytest.raises(Refused, match="witness on the"):
         calibrated_again(certificate(lie), built)
     lie = put(content, ("engine", "calibration", "calls"), lambda v: v + 1)
-    with pytest.raises(Refused, match="the cost model measured on the core"):
+    with pytest.raises(Refused, match="cost model measured"):
         calibrated_again(certificate(lie), built)
 
 
@@ -316,7 +316,7 @@ def test_a_bound_below_the_truth_is_refused(built: Build, content: dict[str, Any
     worst = {"witness": vectors.inputs(fastest), "outputs": outputs, "rtl_cycles": cycles}
     for exact in (cycles, None):
         lie = put(content, ("claims", "worst_case"), lambda _, e=exact: {"bound": cycles, "exact": e, **worst})  # type: ignore[misc]
-        with pytest.raises(Refused, match="may be an input that takes more"):
+        with pytest.raises(Refused, match="takes more"):
             recheck(certificate(lie), built)
 
 

@@ -159,7 +159,7 @@ def test_a_solver_that_takes_too_long_has_not_decided(name: str, monkeypatch: py
     """Two primes of 32 bits, to be found from their product."""
     monkeypatch.setattr(solver, "MILLISECONDS", 1)
     primes = [equal(product(X, Y), wide(4294967291 * 4294967279)), make("bvult", X, Y)]
-    with pytest.raises(Undecided, match="did not answer within"):
+    with pytest.raises(Undecided, match="answer within"):
         impossible(primes, anything, name, multiply=True)
 
 

@@ -107,7 +107,7 @@ def test_nothing_comes_of_nothing(name: str) -> None:
         if name in ("lui", "auipc") or (decode(word, PC).rs2 == 0 and "r5" in known):
             continue
         if name in walk.LESS:
-            with pytest.raises(Refused, match="of which nothing is known there"):
+            with pytest.raises(Refused, match=r"nothing .*known there"):
                 after(word, lane(**known))
         else:
             (found,) = after(word, lane(**known))
@@ -292,7 +292,7 @@ def test_an_address_is_a_pointer_and_a_distance() -> None:
     assert found.registers[7] is var("event.0")
     newer = make("bvadd", pointer("event"), var("walk.newer"))
     for wrong in (make("bvadd", pointer("event"), X), make("bvxor", pointer("event"), const(4)), X, newer):
-        with pytest.raises(Refused, match="an address that is not known"):
+        with pytest.raises(Refused, match=r"address .*not known"):
             after(encode("lw", 7, 5), lane(r5=wrong))
 
 
@@ -388,7 +388,7 @@ def test_a_return_is_a_jump_to_where_the_caller_said() -> None:
         (encode("jalr", 0, 5), lane(r5=at_call(5))),
         (encode("jalr", 0, 5), lane(r5=X)),
     ):
-        with pytest.raises(Refused, match="does not go to one place"):
+        with pytest.raises(Refused, match="to one place"):
             after(word, start)
 
 

@@ -66,9 +66,9 @@ def test_a_read_behind_a_table_is_not_certified_for_a_context_wider_than_the_pro
     layouts = {**hand.layouts(), "context": flow("<i4")}
     runner = Runner(image, look_up(), layouts, hand.PROFILE, cycle_model(hand.PROFILE), ENTRY)
     data = [layouts["context"].pack({"rate_q30": np.array([0]), "action": np.array([1 << 30])}, 1).tobytes()]
-    with pytest.raises(Exception, match="load out of bounds"):  # it does happen
+    with pytest.raises(Exception, match="load out"):  # it does happen
         runner.simulator.call([*data, bytes(24), bytes(16)])
-    with pytest.raises(InputError, match=r"context\.action as int32, the decision program has it as int16"):
+    with pytest.raises(InputError, match=r"context\.action .*int32, .*int16"):
         prove(image, look_up(), layouts, hand.PROFILE)
     right = hand.linked(LOOK_UP.replace("WIDTH", "int16_t"), tmp_path / "right")
     assert prove(right, look_up(), hand.layouts(), hand.PROFILE, limits=Limits(worst_seconds=1)).proved

@@ -105,10 +105,10 @@ def test_actions_rise_with_the_output_and_lie_around_the_map() -> None:
 
 def test_what_is_not_followed_is_refused_in_a_sentence() -> None:
     lstm = policy(window=1, lstm=4)
-    with pytest.raises(InputError, match="is an LSTM, whose memory"):
+    with pytest.raises(InputError, match=r"LSTM, .*memory"):
         Network.of(lstm, weights(lstm, 1))
     table = policy(action={"kind": "table", "multipliers": [0.8, 1.0, 1.2]})
-    with pytest.raises(InputError, match="has the action map table"):
+    with pytest.raises(InputError, match="map table"):
         Network.of(table, weights(table, 1))
 
 
@@ -123,5 +123,5 @@ def test_weights_that_overflow_are_refused() -> None:
     """What is not a number would be greater than no bound."""
     of = policy(hidden=(3, 3), bias=False)
     made = {name: np.full_like(array, 1e30) for name, array in weights(of, 1, gain=1.0).items()}
-    with pytest.raises(InputError, match="weights so large that its outputs overflow"):
+    with pytest.raises(InputError, match="outputs overflow"):
         Network.of(of, made)

@@ -134,7 +134,7 @@ def test_a_program_whose_knob_is_too_small_is_refused_by_the_checker_too() -> No
     b = ProgramBuilder(Forest((), (), (0,), 0), QUEUE_MARKING)
     more = b.add(Op.ADD, (b.event("queue_bytes"), b.event("sent_bytes")))
     program = b.finish(b.const(1), b.const(2), b.const(3))
-    with pytest.raises(Refused, match=r"gives pmax_q16 0\.\.8589934590, which uint32 does not hold"):
+    with pytest.raises(Refused, match=r"pmax_q16 0\.\.8589934590, .*uint32"):
         fields_of(replace(program, results=(*program.results[:2], more)), {})
 
 

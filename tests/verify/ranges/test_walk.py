@@ -74,7 +74,7 @@ def test_a_loop_of_so_many_turns_takes_what_they_take() -> None:
 
 def test_a_loop_whose_end_an_input_decides_is_refused() -> None:
     loads = encode("lw", A2, A1, imm=4)
-    with pytest.raises(Refused, match="no end of the loop") as refused:
+    with pytest.raises(Refused, match="no end of") as refused:
         walked(loads, *LOOP[1:], RET)
     assert refused.value.failure.kind == "loop"
     at_most = [loads, encode("andi", A2, A2, imm=7), encode("addi", A2, A2, imm=1), *LOOP[1:], RET]

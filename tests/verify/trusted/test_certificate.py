@@ -66,7 +66,7 @@ def test_an_edited_certificate_is_bad_input(firmware: Path, tmp_path: Path) -> N
     path.write_text(path.read_text().replace('"safety": true', '"safety": true '))
     assert verify(firmware, "--check", path)[0] == 0  # the same content
     path.write_text(path.read_text().replace('"stack_bytes": 0', '"stack_bytes": 4'))
-    with pytest.raises(InputError, match="was changed after it was written"):
+    with pytest.raises(InputError, match="changed after"):
         verify(firmware, "--check", path)
 
 

@@ -150,7 +150,7 @@ def test_another_pipeline_is_provable_by_its_figures_alone(
 
 
 def test_a_core_whose_figures_nobody_has_held_to_its_rtl_is_refused() -> None:
-    with pytest.raises(InputError, match=r"not all that decision/cores/picorv32\.toml says was held to its RTL"):
+    with pytest.raises(InputError, match=r"decision/cores/picorv32\.toml .*RTL"):
         cycle_model(load_profile("picorv32"))
 
 
@@ -158,7 +158,7 @@ def test_tables_behind_a_write_back_stage_have_no_model(tmp_path: Path) -> None:
     path = tmp_path / "tables.toml"
     tables = '[table_memory]\nwait_states = 3\nreason = "a test of waits"\n'
     path.write_text((PROFILE_FOLDER / "ibex-maxperf.toml").read_text() + tables)
-    with pytest.raises(InputError, match="memory for tables behind a write-back stage"):
+    with pytest.raises(InputError, match=r"tables .*write-back stage"):
         cycle_model(load_profile(path))
 
 
