@@ -55,6 +55,6 @@ def test_the_page_says_what_the_tables_are_made_with() -> None:
     assert all(short in CANDIDATES for short, _ in USED.values())
     fits = [f for short, _ in USED.values() for f in fits_of(short, rounds(0.1))]
     text = page(fits)
-    assert "64 hosts, 320 KB each, every 180 ms: drops off by a factor of" in text
-    assert "64/32/64 hosts, 4,000 KB each, every 100 ms" in text
+    assert "64 hosts, 320 KB each, " in text
+    assert "64/32/64 hosts, 4,000 KB each, " in text
     assert max(len(line) for line in text.split("\n") if not line.startswith("|")) <= 120

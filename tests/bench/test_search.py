@@ -36,5 +36,5 @@ def test_of_each_seed_counts_the_network_and_metric_that_is_furthest_off():
 
 def test_where_nothing_was_searched_it_says_what_to_run(tmp_path, capsys):
     assert search.main(["rl-cc", "--runs", str(tmp_path), "--out", str(tmp_path / "page.md")]) == 2
-    assert "run rlcc search recipes/rl-cc.toml first" in capsys.readouterr().err
+    assert "run rlcc search" in capsys.readouterr().err
     assert not (tmp_path / "page.md").exists()

@@ -17,7 +17,7 @@ def test_a_variant_is_a_name_and_keys() -> None:
     name, changes = variant('far: training.starts = ["1 ppm", "100 %"]; training.credit.idle = false')
     assert name == "far"
     assert changes == {"training": {"starts": ["1 ppm", "100 %"], "credit": {"idle": False}}}
-    with pytest.raises(InputError, match="no name and keys"):
+    with pytest.raises(InputError, match="name and keys"):
         variant("far: training.starts = oops")
 
 

@@ -32,7 +32,7 @@ def test_the_flagship_comes_out_as_it_is_shipped(tmp_path: Path) -> None:
     """Of the ten the one that takes seconds: its weights are another's, its validation is played."""
     assert command.main([FLAGSHIP, "--out", str(tmp_path / "page.md")]) == 0
     text = (tmp_path / "page.md").read_text()
-    assert "**1 of 1** end in the same bytes" in text
+    assert "**1 of 1** end" in text
     row = next(line for line in text.splitlines() if FLAGSHIP in line and line.startswith("|"))
     assert [cell.strip() for cell in row.split("|")[2:6]] == ["ADPG", "1", "intel", "the same"]
 

@@ -55,7 +55,7 @@ def test_a_teacher_of_flows_may_be_an_agent_like_others(recipe: Any, tmp_path: P
 
 def test_a_network_takes_what_evaluate_takes_as_a_table_or_a_file(recipe: Any, tmp_path: Path) -> None:
     (tmp_path / "net.toml").write_text('lossless = true\nbuffer = "32 MiB"\n')
-    with pytest.raises(InputError, match="network: 3 is no network; give a TOML file of one"):
+    with pytest.raises(InputError, match=r"network: 3 .*no network"):
         recipe("", front="network = 3\n")
     table = deployment_of(*recipe('[network]\nlossless = true\nbuffer = "32 MiB"\n'))
     assert table.network == Network(lossless=True, buffer_bytes=32 * 2**20)
@@ -76,7 +76,7 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
     assert deployed.flows == baselines.by_name("dcqcn")
     assert (deployed.period_ps, deployed.level, deployed.cohorts) == (100 * US, ("queue_bytes", 1000), ())
     assert deployed.idle == ("queue_bytes", "kmin_bytes", 3)
-    with pytest.raises(InputError, match=r"there is no .*queue-teacher"):
+    with pytest.raises(InputError, match=r"no .*queue-teacher"):
         teacher_path(made, file)
 
 
@@ -106,10 +106,10 @@ def test_queues_are_taught_under_a_baseline(recipe: Any, tmp_path: Path) -> None
             "agents.queues.fixed_knobs.pmax_q16: Input should be a valid integer",
         ),
         (PUPIL + 'level = ["speed", 1]\n' + SENDERS, False, "level is ('speed', 1); give one of"),
-        (PUPIL + IDLE.replace("queue_b", "qeue_b") + SENDERS, False, "idle is by qeue_bytes and kmin_bytes; give a"),
+        (PUPIL + IDLE.replace("queue_b", "qeue_b") + SENDERS, False, "by qeue_bytes and kmin_bytes"),
         (PUPIL + SENDERS.replace("dcqcn", "dqccn"), False, "dqccn"),
-        (PUPIL.replace("100 us", "900 ns") + SENDERS, False, "the period of queues is shorter than a decision takes"),
-        ('[network]\nbufer = "1 MiB"\n', True, "network: unknown key bufer"),
+        (PUPIL.replace("100 us", "900 ns") + SENDERS, False, "period of queues"),
+        ('[network]\nbufer = "1 MiB"\n', True, "unknown key bufer"),
         ('[network]\nbuffer = "1 B"\n', True, "buffer_bytes is 1"),
     ],
 )
@@ -136,5 +136,7 @@ def test_a_target_that_serves_other_agents_is_refused_before_the_first_stage(
     (tmp_path / "queue-teacher").mkdir()
     _, file = recipe(PUPIL + SENDERS, teacher=False)
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
-    assert f"{file}: emit.target: the target generic serves flows; give --target bare" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"{file}: emit.target: " in error
+    assert "--target bare" in error
     assert not (tmp_path / "out").exists()

@@ -63,12 +63,12 @@ def test_what_was_edited_is_refused(made: rlcc.Run, pipeline: Any, tmp_path: Pat
 
 
 def test_what_is_not_there_is_one_sentence(made: rlcc.Run, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no file x\.c; it has"):
+    with pytest.raises(InputError, match=r"no file x\.c"):
         made.firmware.text("x.c")
     assert api.Firmware(tmp_path / "firmware").worst_case_cycles is None
-    with pytest.raises(InputError, match="is not a verdict of rlcc"):
+    with pytest.raises(InputError, match="not a verdict"):
         assert api.Verdict(tmp_path).passed
-    with pytest.raises(InputError, match="there is no file"):
+    with pytest.raises(InputError, match="is no file"):
         rlcc.run(tmp_path / "no.toml")
     with pytest.raises(InputError, match="start='never' is no stage"):
         rlcc.run("rl-cc", start="never")  # type: ignore[arg-type]

@@ -177,7 +177,7 @@ def test_a_truth_value_and_a_number_are_two_claims(signed: Path, true: bytes, ot
     payload = base64.b64decode(json.loads((signed / "envelope.json").read_text())["payload"])
     assert true in payload
     sign_bytes(signed, payload.replace(true, other, 1))
-    assert "other things than the certificate" in check(signed).value
+    assert "than the certificate" in check(signed).value
 
 
 MUTANTS: dict[str, tuple[Callable[[Path], Any], str]] = {
@@ -269,7 +269,7 @@ def test_bad_keys_are_one_sentence(signed: Path, refused: Any) -> None:
     assert not (signed / "new.json").exists()
     for content in (b"no key", (signed / "signer.pem").read_bytes()):
         key.write_bytes(content)
-        with pytest.raises(InputError, match="no public key in PEM"):
+        with pytest.raises(InputError, match="key in PEM"):
             attestation.attested(signed / "firmware", signed / PLACE, signed / "envelope.json", key)
 
 

@@ -207,10 +207,10 @@ TRAININGS: list[Change] = [
     ),
 ]
 LINES: list[tuple[str, str]] = [
-    ("disti x", "No such command 'disti'. (did you mean distill?)"),
-    ("run recipe.toml --from distil", "(did you mean distill?)"),
+    ("disti x", "'disti'. (did you mean"),
+    ("run recipe.toml --from distil", "you mean distill?"),
     ("rollout TEACHER --scenario many-to-on:8 --out out", "did you mean many-to-one:8?"),
-    ("evaluate hpc --scenario many-to-one:8", "did you mean hpcc?"),
+    ("evaluate hpc --scenario many-to-one:8", "you mean hpcc?"),
 ]
 
 

@@ -91,7 +91,7 @@ def test_a_clean_machine_gets_its_lists_then_its_tools_and_no_skip_is_let_throug
     assert "left out" not in done.stdout
     assert log(tmp_path) == [
         "apt-get update -q",
-        "apt-get install -q -y --no-install-recommends gcc-riscv64-unknown-elf clang-tidy frama-c-base chromium",
+        f"apt-get install -q -y --no-install-recommends {' '.join(TOOLS)}",
         "make setup-exporters []",
         "make test [--no-unexpected-skips]",
         "make test-checked [--no-unexpected-skips]",
@@ -113,11 +113,8 @@ def test_what_is_there_is_not_installed_again(machine: Machine, tmp_path: Path) 
 def test_without_root_it_says_what_it_left_out_and_tests_the_rest(machine: Machine, tmp_path: Path, ci: str) -> None:
     done = machine(root=False, ci=ci)
     assert done.returncode == 0, done.stderr
-    said = (
-        "left out, because it could not be installed here:\n"
-        "  gcc-riscv64-unknown-elf\n  clang-tidy\n  frama-c-base\n  chromium\n"
-    )
-    assert done.stdout.endswith(f"{said}{SUMMARY}\n")
+    said = "".join(f"  {package}\n" for package in TOOLS)
+    assert done.stdout.endswith(f" installed here:\n{said}{SUMMARY}\n")
     skips = "--no-unexpected-skips" + "".join(f" --not-installable={package}" for package in TOOLS)
     assert f"make test [{skips}]" in log(tmp_path)
     assert not [line for line in log(tmp_path) if line.startswith("apt-get")]
@@ -135,9 +132,9 @@ def test_a_package_that_is_not_to_be_had_fails_ci_and_the_others_are_installed(
 ) -> None:
     done = machine(has=("gcc-riscv64-unknown-elf", "clang-tidy", "chromium"), ci=ci)
     assert done.returncode == code
-    assert "left out, because it could not be installed here:\n  frama-c-base\n" in done.stdout
+    assert " installed here:\n  frama-c-base\n" in done.stdout
     assert "make test [--no-unexpected-skips --not-installable=frama-c-base]" in log(tmp_path)
-    assert ("failed: to install frama-c-base, which CI must not go without" in done.stderr) == bool(ci)
+    assert ("install frama-c-base, which" in done.stderr) == bool(ci)
 
 
 def test_exporters_that_cannot_be_installed_are_left_out_too(machine: Machine, tmp_path: Path) -> None:
@@ -150,7 +147,7 @@ def test_exporters_that_cannot_be_installed_are_left_out_too(machine: Machine, t
 def test_without_sphinx_the_site_is_left_out(machine: Machine, tmp_path: Path, ci: str, code: int) -> None:
     done = machine(fails="setup-docs", ci=ci)
     assert done.returncode == code
-    assert "left out, because it could not be installed here:\n  sphinx\n" in done.stdout
+    assert " installed here:\n  sphinx\n" in done.stdout
     assert not [line for line in log(tmp_path) if line.startswith("make docs")]
 
 

@@ -121,7 +121,7 @@ def test_what_the_flagship_was_never_trained_on_is_counted_as_the_suite_has_it()
         row[0] += 1
         for verdict in verdicts:
             row[1 + words[verdict]] += 1
-    never = [row for kind, row in counts.items() if kind != "kinds that it was trained on"]
+    never = [row for kind, row in counts.items() if not kind.endswith("was trained on")]
     counts["never trained on, together"] = [sum(column) for column in zip(*never, strict=True)]
     told = cells_of(section(DOCS / "train.md", "what-it-was-never-trained-on"), "|".join(counts))
     assert {row[0]: [int(cell) for cell in row[1:]] for row in told} == counts

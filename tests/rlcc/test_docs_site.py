@@ -35,7 +35,7 @@ def checked(site: Path, pages: dict[str, str]) -> int:
 
 def test_links_that_lead_somewhere_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert checked(tmp_path, GOOD) == 0
-    assert capsys.readouterr().out == "docs: 2 pages, 4 links, 0 broken; 1 to other sites were not asked\n"
+    assert re.findall(r"\d+ \w+", capsys.readouterr().out) == ["2 pages", "4 links", "0 broken", "1 to"]
 
 
 @pytest.mark.parametrize("broken", ["gone.html", "sub/page.html#gone", "#gone", "sub"])

@@ -52,9 +52,9 @@ def test_what_was_never_met_is_all_beyond() -> None:
 @pytest.mark.parametrize(
     ("here", "before", "words"),
     [
-        (Visits("cd", {"a": 2000}, {}), BEFORE, "visits of student cd beside what ab was made on"),
-        (now(999, 0, 0), BEFORE, "visits of 999 decisions say nothing; count 1000 at least"),
-        (now(9990, 0, 0), Visits("ab", {"a": 999}, {}), "visits of 999 decisions say nothing"),
+        (Visits("cd", {"a": 2000}, {}), BEFORE, r"student cd .*ab"),
+        (now(999, 0, 0), BEFORE, r"999 .*1000 "),
+        (now(9990, 0, 0), Visits("ab", {"a": 999}, {}), "of 999 decisions"),
     ],
 )
 def test_visits_that_tell_nothing_are_refused(here: Visits, before: Visits, words: str) -> None:
@@ -70,12 +70,12 @@ def test_a_change_of_traffic_is_told(pipeline: Any, tmp_path: Path, capsys: pyte
     assert cli.main([*asked, "--seed", "7", "--out", str(same)]) == 0
     capsys.readouterr()
     assert cli.main(["drift", str(same), str(made_on)]) == 0
-    assert "as it was made: " in capsys.readouterr().out
+    assert "it was made: " in capsys.readouterr().out
     visits = Visits.read(same)
     replace(visits, cells={**visits.cells, "new": visits.decisions}).write(other)
     assert cli.main(["drift", str(other), str(made_on)]) == 1
     told = capsys.readouterr().out
-    assert "50.0% in cells never met" in told
+    assert "50.0% in cells" in told
     assert "DRIFTED: 50.0% of" in told
     assert cli.main(["drift", str(other), str(made_on), "--most", "60 %"]) == 0
     assert cli.main(["drift", str(same), str(other), str(made_on)]) == 1
@@ -151,15 +151,15 @@ int main(int count, char **names)
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (["visits", "{student}"], "name what to write"),
-        (["visits", "{student}", "--monitor", "{new}"], "a device runs firmware"),
-        (["visits", "{student}", "--samples", "{new}", "--out", "{new}"], "a device runs firmware"),
-        (["visits", "{firmware}", "--samples", "{odd}", "--out", "{new}"], "3 bytes, no whole number of samples of"),
-        (["visits", "{firmware}", "--out", "{firmware}/x.json"], "in the folder of the firmware"),
-        (["visits", "{teacher}", "--out", "{new}"], "holds no trees of a student"),
+        (["visits", "{student}"], "name what to"),
+        (["visits", "{student}", "--monitor", "{new}"], "device runs firmware"),
+        (["visits", "{student}", "--samples", "{new}", "--out", "{new}"], "device runs firmware"),
+        (["visits", "{firmware}", "--samples", "{odd}", "--out", "{new}"], "3 bytes, no whole"),
+        (["visits", "{firmware}", "--out", "{firmware}/x.json"], "of the firmware"),
+        (["visits", "{teacher}", "--out", "{new}"], "of a student"),
         (["visits", "{student}", "--scenario", "many-to-two:2", "--out", "{new}"], "unknown scenario"),
         (["drift", "{odd}", "{odd}"], "is not valid JSON"),
-        (["drift", "{new}", "{odd}"], "there is no file"),
+        (["drift", "{new}", "{odd}"], "no file"),
         (["drift", "{odd}"], "Missing argument"),
     ],
 )

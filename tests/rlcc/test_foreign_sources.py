@@ -71,7 +71,7 @@ def test_foreign_c_is_refused_before_a_compiler_starts(
     command: str, good: Path, foreign: Path, refused: Callable[..., str]
 ) -> None:
     told = refused(*arguments(command, foreign, good))
-    assert "is not as this rlcc emits it: rlcc_policy.c; emit it again" in told
+    assert ": rlcc_policy.c; " in told
     assert "--foreign-sources" in told
 
 
@@ -108,7 +108,7 @@ def test_foreign_c_that_is_plain_runs_and_smuggled_assembly_does_not(
             file.write(b'_\\\r_asm__(".inc" "bin \\"/etc/hostname\\"");\n')
 
     told = refused("emulate", resealed(foreign, tmp_path / "smuggled", smuggle), "--foreign-sources")
-    assert "the byte 0x0d, which rlcc never emits" in told
+    assert "the byte 0x0d" in told
 
 
 def test_a_folder_without_a_student_says_what_else_can_be_done(

@@ -366,7 +366,7 @@ def test_a_program_that_is_not_the_students_is_refused(
         (folder / "student.json").write_text(json.dumps(content))
 
     mutant = resealed(pipeline.firmware, tmp_path / "mutant", edit)
-    assert "is not the program of student.json" in refused("gate", mutant, "--recipe", pipeline.recipe)
+    assert "program of student.json" in refused("gate", mutant, "--recipe", pipeline.recipe)
 
 
 # --- bad input: one sentence, exit 2 ---------------------------------------------------------------------------------
@@ -421,7 +421,7 @@ def test_c_that_was_edited_after_emission(pipeline: Any, tmp_path: Path, refused
     firmware = shutil.copytree(pipeline.firmware, tmp_path / "firmware")
     MUTANTS["one threshold one more"](firmware)
     for command in (("gate", "--recipe", pipeline.recipe), ("emulate",), ("evaluate",)):
-        assert "was changed after rlcc wrote it" in refused(command[0], firmware, *command[1:])
+        assert "changed after" in refused(command[0], firmware, *command[1:])
 
 
 def test_a_missing_compiler(pipeline: Any, tmp_path: Path, refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -489,7 +489,7 @@ def test_a_folder_with_something_else_in_it_is_not_touched(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("the only copy")
     said = refused(*commands_that_write(pipeline, tmp_path / "mine")[command])
-    assert "choose an empty folder" in said
+    assert "an empty folder" in said
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
     assert [p.name for p in tmp_path.iterdir()] == ["mine"]
 
@@ -558,5 +558,5 @@ def test_a_run_does_not_start_from_artefacts_of_other_options(
     assert "is not a" in message  # nothing there yet
     copied = pipeline.copy(pipeline.root.parent / f"other-{named}")
     message = refused("run", copied.root / other.name, "--out", copied.root / "out", "--from", first)
-    assert "made with other options" in message
+    assert "with other options" in message
     assert f"/{named} " in message

@@ -45,9 +45,7 @@ def test_lstm_recipes_are_judged_in_every_kind_but_the_crowd_in_which_their_teac
 
 def test_a_list_that_is_not_there(tmp_path: Path, recipe_text: str) -> None:
     (tmp_path / "tiny.toml").write_text(recipe_text.replace('scenarios = ["many-to-one:2"]', 'scenarios = "all"'))
-    with pytest.raises(
-        InputError, match=r"gate\.scenarios: there is no list 'all' .*choose all-kinds, papers, or give"
-    ):
+    with pytest.raises(InputError, match=r"gate\.scenarios: .*'all' .*all-kinds, papers"):
         load_recipe(tmp_path / "tiny.toml")
 
 

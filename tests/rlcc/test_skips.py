@@ -49,10 +49,10 @@ def test_a_skip_fails_where_that_is_asked_for_unless_it_is_on_the_list(tmp_path:
     strict = run(tmp_path, SKIPPING, STRICT, "--continue-on-collection-errors")
     assert strict.returncode == 1
     assert set(failed(strict.stdout)) == UNEXPECTED | {"no_tool"}
-    assert strict.stdout.count("mend it, or list it in expected_skips.toml") == len(UNEXPECTED)
+    assert strict.stdout.count("list it in expected_skips.toml") == len(UNEXPECTED)
     assert "apt-get install gcc-riscv64-unknown-elf, or --not-installable=gcc-riscv64-unknown-elf" in strict.stdout
-    assert "1 test for want of gcc-riscv64-unknown-elf: apt-get install gcc-riscv64-unknown-elf" in usual.stdout
-    assert "`make doctor` says what else is missing" in usual.stdout
+    assert "want of gcc-riscv64-unknown-elf: apt-get" in usual.stdout
+    assert "`make doctor` says" in usual.stdout
     assert "for want of" not in strict.stdout
 
 
@@ -75,7 +75,7 @@ def test_what_was_left_out_may_be_skipped_and_nothing_else(tmp_path: Path) -> No
     assert set(failed(done.stdout)) == {"no_tool", "unknown"}
     done = run(tmp_path, texts, STRICT, "--not-installable=everything")
     assert done.returncode == 4
-    assert "there is none such in expected_skips.toml" in done.stderr
+    assert "none such in expected_skips.toml" in done.stderr
 
 
 def test_each_reason_on_the_list_is_one_that_a_test_gives() -> None:

@@ -52,14 +52,14 @@ def test_a_judge_without_an_end_is_a_crash(monkeypatch: pytest.MonkeyPatch, tmp_
     os.mkfifo(tmp_path / "pipe")
     answer = read("r", lambda: (tmp_path / "pipe").read_bytes())
     assert answer.outcome == "crashed"
-    assert answer.said == "no answer after 1 s"
+    assert "after 1 s" in answer.said
 
 
 def test_a_certificate_is_sealed_again(tmp_path: Path, certificate: dict[str, Any]) -> None:
     path = tmp_path / "certificate.json"
     certificate = {**certificate, "assumptions": ["none"]}
     path.write_text(json.dumps(certificate))
-    with pytest.raises(InputError, match="was changed after it was written"):
+    with pytest.raises(InputError, match="changed after"):
         read_certificate(path)
     path.write_bytes(seal.sealed_certificate(path.read_bytes()))
     assert read_certificate(path).assumptions == ["none"]

@@ -1,5 +1,6 @@
 """`rlcc check`: what a teacher is read as."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def test_every_column_has_its_line_and_a_row_its_multiplier() -> None:
     teacher = teachers.load(TEACHER)
     (output,) = outputs_of(teacher, np.array([[1, 0.8, 1, 0.8]], np.float32), np.zeros(1, np.int64))[0]
     multiplier = teacher.policy.action.decided(np.array([[output]], np.float64))[0, 0]
-    assert f"1,0.8,1,0.8: output {output:.6f}: the rate times {multiplier:.6f}" in text
+    assert re.search(rf"^1,0\.8,1,0\.8: output {output:.6f}: .* {multiplier:.6f}$", text, re.MULTILINE)
     assert f"{teacher.hash[:12]}: 4 -> 12 relu -> 1 tanh, 60 weights" in text
     lines = [line.split()[:4] for line in text.splitlines() if line[:1].isdigit()]
     assert lines[:2] == [["1", "previous_action_0", "1", "The"], ["2", "rl_cc_congestion_0", "1", "scale"]]
@@ -61,13 +62,11 @@ def test_agents_of_queues_have_units_and_a_picture_too(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.exception
     assert (tmp_path / "a.png").stat().st_size > 1000
     done = CliRunner().invoke(command, [str(acc), "--senders", "hpc", "--picture", str(tmp_path / "b.png")])
-    assert "did you mean hpcc?" in str(done.exception)
+    assert "mean hpcc?" in str(done.exception)
     assert not (tmp_path / "b.png").exists()
 
 
-@pytest.mark.parametrize(
-    ("row", "says"), [("1,2", "has 2 numbers; the network takes 4"), ("a,b,c,d", "is not numbers with commas")]
-)
+@pytest.mark.parametrize(("row", "says"), [("1,2", "has 2 numbers; "), ("a,b,c,d", "numbers with commas")])
 def test_a_row_that_is_none(row: str, says: str) -> None:
     code, text = run("--row", row)
     assert code != 0

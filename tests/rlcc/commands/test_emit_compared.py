@@ -49,7 +49,7 @@ def test_the_report_stands_next_to_the_folder_and_changes_nothing_in_it(model, t
     child.write_text(Path(comparison.CHILD).read_text().replace("OPTIONAL = (", 'OPTIONAL = ("xgboost", '))
     monkeypatch.setattr(comparison, "CHILD", child)
     without, other = emit(model, tmp_path / "without")
-    assert without["state"] == "library not installed: not compared"
+    assert without["state"].startswith("library not installed")
     assert "largest_difference" not in without
     assert other == manifest
     names = {path.name for path in (tmp_path / "firmware").rglob("*")}
@@ -97,6 +97,6 @@ print([m for m in {libraries} if m in sys.modules])
 def test_what_takes_long_says_so_again():
     texts = []
     with repeated(texts.append) as say:
-        say("choosing the form of 1,000 trees")
+        say("1,000 trees")
         time.sleep(2.3)
-    assert texts == ["choosing the form of 1,000 trees"] * 2
+    assert texts == ["1,000 trees"] * 2

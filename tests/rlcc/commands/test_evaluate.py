@@ -80,7 +80,7 @@ def test_a_target_stands_before_latency_or_core(
 
 @pytest.mark.parametrize("ratio", ["0.2", "17", "nan", "twice", ""])
 def test_a_target_out_of_range_is_refused(ratio: str) -> None:
-    with pytest.raises(InputError, match="what follows @target: is the target over the trained one"):
+    with pytest.raises(InputError, match="what follows @target"):
         contenders.parse(f"some/where@target:{ratio}@0.9us")
 
 
@@ -134,19 +134,19 @@ def test_a_baseline_of_a_file_is_known_by_its_parameters(tmp_path: Path) -> None
     ("arguments", "words"),
     [
         (["dqccn"], "dcqcn"),
-        (["./dcqcn"], "there is no dcqcn"),
+        (["./dcqcn"], "no dcqcn"),
         (["hpcc@17us"], "acts at once"),
-        (["TEACHER@450"], "TEACHER@450: what follows @ is the time of a decision"),
-        (["TEACHER@fast"], "number with a unit"),
+        (["TEACHER@450"], "TEACHER@450: what follows"),
+        (["TEACHER@fast"], "with a unit"),
         (["a=@1us"], "names no policy"),
-        (["TEACHER", "TEACHER"], "two policies are called 'hand-made teacher'"),
-        (["x=TEACHER", "x=hpcc"], "two policies are called 'x'"),
-        (["TEACHER", "--metric", "speed"], "no metric 'speed'; choose among goodput"),
+        (["TEACHER", "TEACHER"], "called 'hand-made teacher'"),
+        (["x=TEACHER", "x=hpcc"], "called 'x'"),
+        (["TEACHER", "--metric", "speed"], "no metric 'speed'; "),
         (["TEACHER", "--scenario", "many-to-none:1"], "many-to-none:1"),
         (["TEACHER", "--scenario", "websearch:101%"], "101"),
         (["TEACHER", "--profile", "ibex-huge"], "ibex-huge"),
-        (["TEACHER", "--duration", "0 ms"], "from 1 us to 100 s"),
-        (["TEACHER", "--duration", "101 s"], "from 1 us to 100 s"),
+        (["TEACHER", "--duration", "0 ms"], "1 us to 100 s"),
+        (["TEACHER", "--duration", "101 s"], "1 us to 100 s"),
         (["TEACHER", "--decision-latency", "5"], "--decision_latency"),
         (["nowhere/at/all"], "nowhere/at/all"),
     ],
@@ -163,7 +163,7 @@ def test_refusals_are_one_sentence_and_nothing_is_written(
 def test_another_artefact_in_the_place_of_the_evaluation(teacher: Path, tmp_path: Path, refused: Any) -> None:
     (tmp_path / "evaluation").mkdir()
     (tmp_path / "evaluation/thesis.txt").write_text("the only copy")
-    assert "choose an empty folder" in refused("evaluate", teacher, *ONE, "--out", tmp_path)
+    assert "an empty folder" in refused("evaluate", teacher, *ONE, "--out", tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["evaluation"]
 
 
@@ -358,7 +358,7 @@ def test_the_tables_agree(written: Path) -> None:
     assert f"| many-to-one:2 | hand-made teacher | 0.9 us | {mean:.4f} ±{half:.4f} |" in shown[2]
     assert sum(line.startswith("|") for line in shown) == 2 + 6
     warnings = [line for line in shown if line.startswith("Warning: ")]
-    assert "the interval is wider than the figure" in warnings[0], "two seeds"
+    assert "interval is wider" in warnings[0], "two seeds"
 
 
 def test_the_pictures_are_there_and_small(written: Path) -> None:
@@ -473,10 +473,10 @@ def test_another_network_gives_other_runs_and_is_kept_apart(
     assert plain["queue_max_bytes"][1].as_py() > 100_000 >= small["queue_max_bytes"][1].as_py()
     assert opened(out / "evaluation", "evaluation").details["cells"][0]["network"] == {"buffer_bytes": 100_000}
     network.write_text("telemetry = false\n")
-    assert "hpcc reads queue lengths" in refused("evaluate", *arguments, "--network", network)
+    assert "hpcc reads queue" in refused("evaluate", *arguments, "--network", network)
     network.write_text("lossless = true\nbuffer = '500 KB'\n")
     assert "bytes of headroom" in refused("evaluate", *arguments, "--network", network)
 
 
 def test_json_onto_a_folder_is_refused_before_anything_runs(tmp_path: Path, refused: Callable[..., str]) -> None:
-    assert "is a folder; name a file" in refused("evaluate", "hpcc", "--json", tmp_path)
+    assert "folder; name a" in refused("evaluate", "hpcc", "--json", tmp_path)

@@ -93,11 +93,11 @@ def test_a_policy_on_a_core_travels_to_other_processes(firmware: Path) -> None:
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
-        ("FIRMWARE@picorv32", "the cycles of a picorv32 are not modelled; use its RTL: @rtl:picorv32"),
+        ("FIRMWARE@picorv32", "use its RTL: @rtl:picorv32"),
         ("FIRMWARE@rtl:unheard-of", "no engine profile 'unheard-of'"),
-        ("FIRMWARE@fast", "the time of a decision, an engine profile, rtl: and one, or target: and a ratio"),
-        ("TEACHER@ibex-small", "is a teacher, and a core runs firmware"),
-        ("hpcc@ibex-small", "hpcc is a baseline, which acts at once"),
+        ("FIRMWARE@fast", "engine profile, rtl:"),
+        ("TEACHER@ibex-small", "core runs firmware"),
+        ("hpcc@ibex-small", "hpcc is a"),
     ],
 )
 def test_what_a_core_cannot_run_is_told(good: Path, refused: Any, policy: str, words: str) -> None:
@@ -108,12 +108,12 @@ def test_what_a_core_cannot_run_is_told(good: Path, refused: Any, policy: str, w
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--overload", "drop"), "say with --engines how many"),
-        (("--engine-queue", "4"), "say with --engines how many"),
-        (("--engines", "0"), "0 engines a NIC are not possible"),
-        (("--engines", "2", "--overload", "drop"), "say how many may wait"),
-        (("--engines", "2", "--engine-queue", "4"), "the queue has no depth"),
-        (("--engines", "2", "--overload", "drop", "--engine-queue", "-1"), "a queue for -1 events"),
+        (("--overload", "drop"), "say with --engines"),
+        (("--engine-queue", "4"), "say with --engines"),
+        (("--engines", "0"), "0 engines a NIC"),
+        (("--engines", "2", "--overload", "drop"), "how many may"),
+        (("--engines", "2", "--engine-queue", "4"), "has no depth"),
+        (("--engines", "2", "--overload", "drop", "--engine-queue", "-1"), "queue for -1 events"),
     ],
 )
 def test_contradictory_engines_are_told(good: Path, refused: Any, options: tuple[str, ...], words: str) -> None:

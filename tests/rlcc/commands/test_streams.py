@@ -21,15 +21,18 @@ def ended(line: str, *, unbuffered: bool) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("line", "code", "says"),
     [
-        ("rlcc --help >/dev/full", 2, "error: standard output: no space left on device; send it elsewhere\n"),
-        ("rlcc --help >&-", 2, "error: standard output is closed; send it to a file, or to /dev/null\n"),
+        ("rlcc --help >/dev/full", 2, "error: standard output: "),
+        ("rlcc --help >&-", 2, "error: standard output is"),
         ("rlcc --help <&- 2>&-", 0, ""),
         ("rlcc nothing >&- 2>&-", 2, ""),
         ("rlcc nothing 2>/dev/full", 2, ""),
     ],
 )
 def test_what_cannot_be_printed(line: str, code: int, says: str, unbuffered: bool) -> None:
-    assert ended(line, unbuffered=unbuffered) == (code, says)
+    ended_code, error = ended(line, unbuffered=unbuffered)
+    assert ended_code == code
+    assert error.startswith(says)
+    assert error.count("\n") == bool(says)
 
 
 @pytest.mark.parametrize("command", ["doctor", "check fixtures/teachers/rl-cc-mlp"])

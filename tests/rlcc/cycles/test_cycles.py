@@ -145,5 +145,5 @@ def test_nothing_is_written_into_the_firmware_folder(
     folder = firmware["joint"]
     before = sorted(folder.iterdir())
     assert cli.main([command, str(folder), option, str(folder / place)]) == 2
-    assert "in the folder of the firmware" in capsys.readouterr().err
+    assert "of the firmware" in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before

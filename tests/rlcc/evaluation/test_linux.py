@@ -102,10 +102,10 @@ def test_flows_that_end_are_told_by_their_completion() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["cubix"], "neither a firmware folder nor one of the kernel's bbr, cubic, dctcp, reno"),
-        (["cubic@1us"], "leave @ and the time out"),
+        (["cubix"], "cubic, dctcp, reno"),
+        (["cubic@1us"], "leave @ and"),
         (["cubic@target:2"], "leave @target out"),
-        (["cubic", "cubic"], "two policies are called 'cubic'"),
+        (["cubic", "cubic"], "called 'cubic'"),
         (["cubic", "--engines", "2"], "--engines is of netsim"),
         (["cubic", "--path", "fast"], "path 'fast'"),
         (["cubic", "--scenario", "all-to-all:4"], "one receiver"),

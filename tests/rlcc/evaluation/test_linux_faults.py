@@ -93,14 +93,14 @@ def test_a_full_disk_is_one(bed, tmp_path: Path, refused, monkeypatch: pytest.Mo
 
     bed("true")
     monkeypatch.setattr(machine.Path, "write_bytes", full)
-    assert "initramfs: no space left on device; free room there" in refused(*RUN, "cubic")
+    assert "initramfs: no space" in refused(*RUN, "cubic")
     assert not list((tmp_path / "scratch").iterdir())
 
 
 def test_no_qemu_is_one(bed, tmp_path: Path, refused, monkeypatch: pytest.MonkeyPatch) -> None:
     bed("true")
     monkeypatch.setattr(parts.Parts, "qemu", lambda _: [str(tmp_path / "nowhere")])
-    assert "QEMU does not start (No such file or directory)" in refused(*RUN, "cubic")
+    assert "QEMU does not" in refused(*RUN, "cubic")
     assert not list((tmp_path / "scratch").iterdir())
 
 

@@ -33,7 +33,7 @@ def test_a_mix_is_read(text, mix):
 
 @pytest.mark.parametrize("text", ["swift@50%+", "swift@50%@class:x+dctcp@50%", "swift@50%+dctcp", "@50%+dctcp@50%"])
 def test_what_is_no_mix_is_said(text):
-    with pytest.raises(InputError, match="no mix of policies"):
+    with pytest.raises(InputError, match="mix of policies"):
         parse_mix(text)
 
 
@@ -51,7 +51,7 @@ def test_parts_take_what_is_written_behind_them():
         assert mixed.kind == "mix"
         assert [(p.percent, p.klass, p.latency_ps) for p in mixed.policy.parts] == [(25, None, 17_000_000), (75, 1, 0)]
         assert contenders.latency_text(mixed) == "17 us + -"
-        assert mixed.label == "rl-cc-mlp teacher 17 us 25 + swift 75"
+        assert mixed.label.split(" + ") == ["rl-cc-mlp teacher 17 us 25", "swift 75"]
 
 
 def test_a_mix_stands_beside_its_parts(tmp_path, capsys):

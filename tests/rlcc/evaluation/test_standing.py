@@ -91,7 +91,7 @@ def test_who_has_nothing_to_measure_is_worse() -> None:
 
 
 def test_one_seed_says_nothing() -> None:
-    with pytest.raises(InputError, match="many-to-one:2: one seed says nothing of what is chance"):
+    with pytest.raises(InputError, match="many-to-one:2: one seed"):
         compare(row("a", **STEADY | {"goodput": (0.9, nan)}), row("b", **STEADY))
 
 
@@ -131,11 +131,11 @@ def test_a_page_without_a_loss_says_so() -> None:
     rows = [row("ours", **STEADY | {"goodput": 0.95, "early_loss": 0.0})]
     rows += [row(name, "baseline", **STEADY | {"early_loss": 0.0}) for name in ("hpcc", "swift", "max-min")]
     judged = standing_page.judge(rows, small())
-    assert "### Cells that are lost\nNone.\n" in standing_page.page(judged, small())
+    assert "lost\nNone.\n" in standing_page.page(judged, small())
     assert tally([]) == {"win": 0, "level": 0, "mixed": 0, "loss": 0}
 
 
 def test_somebody_has_to_be_judged() -> None:
-    with pytest.raises(InputError, match="suite small has these baselines itself; name a policy"):
+    with pytest.raises(InputError, match="small has these"):
         standing_page.others(["hpcc", "max-min"], small())
     assert standing_page.others(["nscc", "hpcc", "x"], small()) == ["nscc", "x"]

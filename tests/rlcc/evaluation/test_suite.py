@@ -67,13 +67,13 @@ def test_the_full_suite_goes_where_it_is_said_to() -> None:
     [
         ("seeds = [1, 2]", "seeds = [1]", "seeds"),
         ("seeds = [1, 2]", "seeds = [1, 1]", "seeds must differ"),
-        ('["hpcc", "swift"]', '["bbr"]', "there is no baseline 'bbr'"),
-        ('yardstick = "max-min"', 'yardstick = "best"', "there is no baseline 'best'"),
-        ('["1 ms", "2 ms"]', '["1 ms", "3 ms"]', "the window must lie within the duration"),
-        ('["1 ms", "2 ms"]', '["2 ms", "2 ms"]', "the window must lie within the duration"),
-        ('label = "25 Gb/s"\n', "", "two cells are called 'many-to-one:2'; give one of them a label"),
+        ('["hpcc", "swift"]', '["bbr"]', "no baseline 'bbr'"),
+        ('yardstick = "max-min"', 'yardstick = "best"', "no baseline 'best'"),
+        ('["1 ms", "2 ms"]', '["1 ms", "3 ms"]', r"window .*duration"),
+        ('["1 ms", "2 ms"]', '["2 ms", "2 ms"]', r"window .*duration"),
+        ('label = "25 Gb/s"\n', "", "called 'many-to-one:2'"),
         ('link = "25 Gb/s"', "lnk = 3", "unknown key lnk"),
-        ("duration =", "durations =", r"duration: is missing|durations: no such key"),
+        ("duration =", "durations =", "duration: is|durations: no"),
     ],
 )
 def test_what_is_wrong_with_a_suite_is_one_sentence(tmp_path: Path, old: str, new: str, words: str) -> None:
@@ -85,7 +85,7 @@ def test_what_is_wrong_with_a_suite_is_one_sentence(tmp_path: Path, old: str, ne
 
 
 def test_a_suite_that_is_not_there() -> None:
-    with pytest.raises(InputError, match="there is no suite 'huge'; choose full, quick, or the path of a TOML file"):
+    with pytest.raises(InputError, match=r"'huge'; .*full, quick"):
         suite.load("huge")
 
 
@@ -94,7 +94,7 @@ def test_a_suite_that_is_not_there() -> None:
     [
         (["--scenario", "many-to-one:2"], "leave out --scenario"),
         (["--duration", "2 ms"], "leave out --duration"),
-        (["--seed", "3"], "give two --seed at least"),
+        (["--seed", "3"], "two --seed"),
     ],
 )
 def test_a_suite_brings_its_own_cells(refused: Callable[..., str], arguments: list[str], words: str) -> None:
@@ -102,7 +102,7 @@ def test_a_suite_brings_its_own_cells(refused: Callable[..., str], arguments: li
 
 
 def test_somebody_must_be_judged(refused: Callable[..., str]) -> None:
-    assert "has these baselines itself" in refused("evaluate", "hpcc", "--suite", "quick")
+    assert "these baselines itself" in refused("evaluate", "hpcc", "--suite", "quick")
 
 
 def test_a_suite_from_its_file_to_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +120,7 @@ def test_a_suite_from_its_file_to_the_page(tmp_path: Path, capsys: pytest.Captur
     assert {row["duration_ps"] for row in table} == {2 * MS, MS}
     assert all(row["start_goodput"] > 0 for row in table if row["scenario"] != "incast:2x10KB")
     page = (folder / "standing.md").read_text()
-    assert page.startswith("# Where policies stand in the suite small\n")
+    assert page.partition("\n")[0].endswith(" suite small")
     assert "## mine" in page
     assert "| many-to-one:2, 25 Gb/s |" in page
     cell = opened(folder, "evaluation").details["cells"][2]

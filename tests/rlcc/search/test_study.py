@@ -132,7 +132,7 @@ def test_a_point_that_is_proposed_again_is_not_judged_again(tmp_path, space):
 def test_a_journal_of_something_else_is_refused(tmp_path, space):
     search(tmp_path / "s", space, SAMPLERS["tpe"], points=1)
     with (
-        pytest.raises(InputError, match="is of another recipe"),
+        pytest.raises(InputError, match="of another recipe"),
         opened(tmp_path / "s", space, SAMPLERS["tpe"], "that"),
     ):
         pass
@@ -151,5 +151,5 @@ def test_a_damaged_journal_is_refused_in_a_sentence(tmp_path, space, line):
 
 def test_two_at_once_are_refused(tmp_path, space):
     place = (tmp_path / "s", space, SAMPLERS["tpe"], "this")
-    with opened(*place), pytest.raises(InputError, match="another rlcc search is at work"), opened(*place):
+    with opened(*place), pytest.raises(InputError, match=r"rlcc search .*work"), opened(*place):
         pass
