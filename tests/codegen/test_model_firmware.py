@@ -250,7 +250,7 @@ def test_any_feature_or_class_name_gives_c_that_compiles(in_c):
 def test_the_header_says_how_exact_it_is(rendered):
     exact = rendered(MODELS["classes"])["rlcc_policy.h"]
     assert "to the bit" in exact
-    assert "class is the" in exact
+    assert "is the library's" in exact
     model = Model(FEATURES, MODELS["classes"].trees, (0, 0, 0), 8, "argmax", error=(1e-3, 0, 0), margin=1.234e-3)
     near = rendered(model)["rlcc_policy.h"]
     assert "within 1.0e-3" in near or "within 1.1e-3" in near

@@ -204,7 +204,7 @@ def test_a_feature_that_is_left_out_is_asked_for_by_no_tree(
     ("excluded", "words"),
     [
         (["speed"], "'speed'; .*action_1, congestion_q20"),
-        (["action_1", "congestion_q20", "action_2", "congestion_q20_1"], "no feature"),
+        (["action_1", "congestion_q20", "action_2", "congestion_q20_1"], "feature is left"),
     ],
 )
 def test_features_that_cannot_be_left_out_are_told(

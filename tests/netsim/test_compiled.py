@@ -109,7 +109,7 @@ def test_what_is_not_a_policy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         policies.compiled(tmp_path / "none.so", INSTALLED)
     (tmp_path / "text.so").write_text("no library")
-    with pytest.raises(InputError, match="compiled policy"):
+    with pytest.raises(InputError, match="not a compiled"):
         Simulation("many-to-one:2", policies.compiled(tmp_path / "text.so", INSTALLED), seed=1)
     other = build(tmp_path, "int something_else;")
     with pytest.raises(InputError, match="rlcc_decide"):

@@ -35,7 +35,7 @@ def test_at_the_queues_the_decider_is_a_cohort_under_the_senders() -> None:
 
 
 def test_somebody_steers_the_flows_and_nobody_twice() -> None:
-    with pytest.raises(InputError, match="who steers the"):
+    with pytest.raises(InputError, match="who steers"):
         Deployment(interface=QUEUE_MARKING, period_ps=US)
     with pytest.raises(InputError, match="nobody else"):
         Deployment(flows=DCQCN)

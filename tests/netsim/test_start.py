@@ -107,7 +107,7 @@ def test_records_of_the_usual_interface_have_no_phases(steering):
 def test_who_made_a_step_is_not_guessed(steering):
     t = recorded(steering(start=START, limits=LIMITS), "many-to-one:4")
     columns = dict(t.columns) | {"maker": np.full(len(t), 2, dtype=np.uint8)}
-    with pytest.raises(InputError, match="does not say"):
+    with pytest.raises(InputError, match="firmware does not"):
         Trajectories.of(columns, FLOW_START).of_policy()
 
 

@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "call" and report.passed:
-        updated.update(dict(value for key, value in report.user_properties if key == "wording"))  # type: ignore[misc]
+        updated.update(value for key, value in report.user_properties if key == "wording")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -89,7 +89,7 @@ def test_another_reading_of_it_is_told(tmp_path: Path, trained: Any, said: str, 
         ("x\n", "has no rows"),
         ("x,y\n1,2\n", "previous_action_0 .*1 "),
         (HEADER + "1\n", "line 2 .*1 .*10"),
-        (HEADER + ",".join(["x"] * 10) + "\n", "than numbers"),
+        (HEADER + ",".join(["x"] * 10) + "\n", "else than numbers"),
         (HEADER + ",".join(["nan"] * 10) + "\n", "not finite"),
     ],
 )

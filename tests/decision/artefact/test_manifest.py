@@ -77,7 +77,7 @@ def test_the_same_artefact_is_the_same_bytes(tmp_path):
         (lambda f: change(f, hash="0" * 64), r"manifest\.json .*changed after"),
         (lambda f: change(f, files={"../outside": "0" * 64}), "'../outside', .*outside the folder"),
         (lambda f: change(f, files={"/etc/hostname": "0" * 64}), "'/etc/hostname', .*outside the folder"),
-        (lambda f: change(f, files={"deep/../../x": "0" * 64}), "outside the folder"),
+        (lambda f: change(f, files={"deep/../../x": "0" * 64}), "which is outside"),
         (lambda f: change(f, files={"missing": "0" * 64}), "no file"),
         (lambda f: change(f, files={"deep": "0" * 64}), "no file"),
     ],

@@ -147,7 +147,7 @@ def test_a_level_can_be_of_a_parameter_or_of_the_knob_in_force():
             {"kind": "level", "signal": "rtt"},
             "queue_marking .*rtt; .*queue_bytes",
         ),
-        ({"kind": "level", "signal": "queue_bytes", "unit": 0}, "equal to 1"),
+        ({"kind": "level", "signal": "queue_bytes", "unit": 0}, r"greater .*equal to 1"),
         ({"kind": "ratio", "of": "sent_bytes", "over": "capacity_bytes", "of_unit": 3}, "3 .*power of two"),
         ({"kind": "ratio", "of": "sent_bytes", "over": "capacity_bytes", "over_unit": 128}, "8 fraction bits need 256"),
         ({"kind": "bucket", "signal": "queue_bytes", "first": 2**31, "count": 2}, "last bucket"),

@@ -130,7 +130,7 @@ BROKEN = [
     (("layers", 0, "scale", 0), 2**31, "31 bits"),
     (("layers", 0, "high"), 300, "neither int8 nor int16"),
     (("layers", 0, "lift"), 31, "31 bits"),
-    (("lstm", "cell_bits"), 13, "a format"),
+    (("lstm", "cell_bits"), 13, "format that there"),
     (("lstm", "recurrent", "bias", 0), 1, "fit each other"),
     (("action", 3), -(2**20), "ascending"),
     (("action",), [1], "ascending"),
@@ -165,7 +165,7 @@ def test_a_program_with_a_network_survives_json_and_is_not_flattened():
     data = json.loads(json.dumps(program.to_json()))
     assert Program.from_json(data) == program
     data["nodes"][-1]["range"][1] += 1
-    with pytest.raises(InputError, match="a range"):
+    with pytest.raises(InputError, match="range it does"):
         Program.from_json(data)
     with pytest.raises(InputError, match="firmware folder"):
         program.flatten()

@@ -413,7 +413,7 @@ def test_wrong_use_of_the_parallel_environment_is_said() -> None:
     with pytest.raises(InputError, match="call reset"):
         env.step({})
     _, infos = env.reset(seed=1)
-    with pytest.raises(InputError, match="no action"):
+    with pytest.raises(InputError, match="given no action"):
         env.step({agent: 0.0 for agent in env.agents if not infos[agent]["decides"]})
     with pytest.raises(InputError, match="'flow_4' is no agent"):
         env.step(dict.fromkeys([*env.agents, "flow_4"], 0.0))
