@@ -17,7 +17,7 @@ def git(root: Path, *arguments: str) -> None:
 
 def test_the_line_names_command_source_and_machine_and_no_host() -> None:
     line = made_by("make papers")
-    assert re.fullmatch(r".* `make papers` at \S.* on \w+, [0-9]+ x \S.*, Python 3\.\d+\.\d+\..*", line), line
+    assert re.fullmatch(r".*`make papers` at \S.* \w+, [0-9]+ x \S.*, Python 3\.\d+\.\d+\..*", line), line
     assert "\n" not in line
     assert Path("/etc/hostname").read_text().strip() not in line
 

@@ -21,8 +21,8 @@ def ended(line: str, *, unbuffered: bool) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("line", "code", "says"),
     [
-        ("rlcc --help >/dev/full", 2, "error: standard output: "),
-        ("rlcc --help >&-", 2, "error: standard output is"),
+        ("rlcc --help >/dev/full", 2, "output: no space"),
+        ("rlcc --help >&-", 2, "output is closed"),
         ("rlcc --help <&- 2>&-", 0, ""),
         ("rlcc nothing >&- 2>&-", 2, ""),
         ("rlcc nothing 2>/dev/full", 2, ""),
@@ -31,7 +31,7 @@ def ended(line: str, *, unbuffered: bool) -> tuple[int, str]:
 def test_what_cannot_be_printed(line: str, code: int, says: str, unbuffered: bool) -> None:
     ended_code, error = ended(line, unbuffered=unbuffered)
     assert ended_code == code
-    assert error.startswith(says)
+    assert says in error
     assert error.count("\n") == bool(says)
 
 

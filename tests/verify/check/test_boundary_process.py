@@ -308,7 +308,7 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
 
 def test_a_process_that_breaks_down_is_told_from_one_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boundary, "_child", os.abort)  # which takes no arguments: it ends with a traceback
-    with pytest.raises(Refused, match="exit code 1"):
+    with pytest.raises(Refused, match=r"\(exit code 1\)"):
         checked(ANYTHING, OPENED, limits=Limits(seconds=60))
     assert multiprocessing.active_children() == []
 
