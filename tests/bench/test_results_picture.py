@@ -30,8 +30,8 @@ def test_another_figure_is_another_picture(tmp_path: Path, monkeypatch: pytest.M
     picture._lines.cache_clear()
     try:
         assert picture.draw() != before
-        with pytest.raises(InputError, match=r"PCC-RL, table 1: many-to-one: .*'goodput' .*'BBR'"):
-            picture.figure("papers", "PCC-RL, table 1: many-to-one", "goodput", "BBR", "1024 to 1")
+        with pytest.raises(InputError, match=r"tables\.md, PCC-RL, table 1: many-to-one: .*'goodput' .*'BBR'"):
+            picture.figure("tables", "PCC-RL, table 1: many-to-one", "goodput", "BBR", "1024 to 1")
         with pytest.raises(InputError, match="has no section 'Table 9'"):
             picture.figure("tables", "Table 9", "goodput", "HPCC", "1024 to 1")
     finally:

@@ -60,25 +60,3 @@ def test_the_page_says_rank_bytes_and_how_far_the_seeds_are_apart() -> None:
     assert "acc: by 50.0 % (seed 2)" in text
     assert ["`incast:4`", "queue us", "11.00", "12.00", "8.7"] in rows
     assert ["weights kept after", "", "3 of 4", "3 of 4", ""] in rows
-
-
-def test_a_training_is_made_once_and_its_time_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(keeping, "WHOLE", tmp_path / "whole")
-    document: dict[str, Any] = tomllib.loads(SMALL)
-    teacher, told = keeping.trained(document, 2)
-    assert teacher.policy.provenance["seed"] == 2
-    assert (told.yardstick, told.better, told.best, told.steps) == ("reward", 1, 1, 1)
-    assert told.value == pytest.approx(teacher.policy.provenance["reward"], abs=1e-6)
-    assert told.cpu_seconds > 0
-    monkeypatch.setattr(keeping, "method_of", lambda _: pytest.fail("it is trained again"))
-    again, same = keeping.trained(document, 2)
-    assert same == told
-    assert all(np.array_equal(again.weights[part], teacher.weights[part]) for part in teacher.weights)
-    (keeping.place_of(document, 2) / "manifest.json").unlink()
-    with pytest.raises(InputError, match="trained again"):
-        keeping.trained(document, 2)
-
-
-def test_a_recipe_that_is_none_is_one_sentence() -> None:
-    with pytest.raises(InputError, match=r"seed 1 .*not valid"):
-        keeping.place_of({"format": 1}, 1)

@@ -351,7 +351,7 @@ def test_where_no_core_can_be_built_the_check_names_the_option(
     proved: Proved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = sealed(tmp_path / "certificate.json", proved[1])
-    monkeypatch.setattr(core, "buildable", lambda: InputError("there is no Verilator"))
+    monkeypatch.setattr(boundary, "buildable", lambda: InputError("there is no Verilator"))
     with pytest.raises(InputError, match=r"no Verilator; .*--no-core"):
         verify(proved[0].firmware.folder, "--check", path)
     assert verify(proved[0].firmware.folder, "--check", path, "--no-core")[0] == 0
