@@ -19,11 +19,11 @@ from wording import GOLDEN, UPDATE
 
 TESTS = GOLDEN.parent
 MAX_FROZEN = {
-    "rlcc/commands/test_console": 1,
-    "rlcc/commands/test_gate": 14,
-    "rlcc/gate/": 110,
-    "rlcc/reports/": 14,
-    "rlcc/test_stages": 8,
+    "rlcc/commands/test_console": 2,
+    "rlcc/commands/test_gate": 12,
+    "rlcc/gate/": 74,
+    "rlcc/reports/": 11,
+    "rlcc/test_stages": 2,
 }
 """Beginning of a path -> the sentences that its files still freeze; lower it as they go. Everywhere else: none."""
 

@@ -21,7 +21,7 @@ def off(place: tuple[str, int], **changes: float) -> dict[tuple[str, int], dict[
 def test_a_network_in_which_nothing_arrives_says_nothing() -> None:
     silent = {"goodput": 0.0, "latency_mean_us": nan, "jain": nan, "loss": 0.0}
     check_measurable(SAME | {A: silent})
-    with pytest.raises(InputError, match=r"no packet arrives in distill\.comparison_window"):
+    with pytest.raises(InputError, match=r"distill\.comparison_window"):
         check_measurable({A: silent, B: silent})
 
 

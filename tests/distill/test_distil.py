@@ -210,7 +210,7 @@ def test_a_feature_that_is_left_out_is_asked_for_by_no_tree(
 def test_features_that_cannot_be_left_out_are_told(
     teacher: Any, runs: Any, small: DistillOptions, network: RolloutOptions, excluded: list[str], words: str
 ) -> None:
-    with pytest.raises(InputError, match=rf"distill\.exclude_features: {words}"):
+    with pytest.raises(InputError, match=rf"distill\.exclude_features: .*{words}"):
         distil.distil(teacher, runs, small.model_copy(update={"exclude_features": excluded}), network, seed=1)
 
 
@@ -248,7 +248,7 @@ def test_options_out_of_range_are_one_sentence(change: dict[str, Any]) -> None:
 
 
 def test_a_window_that_ends_before_it_begins_is_refused() -> None:
-    with pytest.raises(InputError, match="comparison_window begins at 2000000000 ps and ends at 1000000000 ps; give"):
+    with pytest.raises(InputError, match=r"comparison_window .*2000000000 ps .*1000000000 ps"):
         validate(DistillOptions, {"comparison_window": ["2 ms", "1 ms"]}, "here")
 
 

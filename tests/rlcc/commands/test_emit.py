@@ -38,7 +38,7 @@ print([m for m in ("torch", "catboost", "matplotlib") if m in sys.modules])
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--form", "mlp-int8"], "calibrated on recorded decisions"),
+        (["--form", "mlp-int8"], "calibrated on recorded"),
         (["--form", "mlp-int8", "--rollouts", ".", "--constants", "x"], "--constants is of trees"),
         (["--form", "mlp-int8", "--rollouts", ".", "--grid", "x"], "--grid is of trees"),
         (["--context-bytes", "48"], "--context-bytes is of networks"),
