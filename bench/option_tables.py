@@ -52,7 +52,7 @@ def page(text: str, name: str) -> str:
     if name == "run":
         for prefix, model in RECIPE_TABLES.items():
             rows = "\n".join(key_rows(prefix, model))
-            text = re.sub(rf"(^\| `{prefix}\..*\n)+", lambda _, rows=rows: f"{rows}\n", text, flags=re.MULTILINE)
+            text = re.sub(rf"(^\| `{prefix}\..*\n)+", f"{rows}\n".replace("\\", r"\\"), text, flags=re.MULTILINE)
     if name in COMMANDS:
         command = importlib.import_module(f"rlcc.commands.{name}").command
         table = "\n".join([HEAD, "|---|---|---|", *option_rows(command)])

@@ -16,7 +16,7 @@ def vectors_inc(program: Program, vectors: Vectors) -> str:
     """One vector a line: the structures that go in, in their order; the only knob or all; the new context."""
     handed = {s.key: s.fields for s in structures(program)}
     action = handed.pop("action", None)
-    parts = list(handed.items())
+    parts: list[tuple[str, Sequence[LaidOut]]] = list(handed.items())
     if action is not None:
         parts.append(("expect", action))
     templates = [initialiser(fields) for _, fields in parts]

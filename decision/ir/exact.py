@@ -32,7 +32,7 @@ def exp(x: Any) -> float | Floats:
     if isinstance(x, float):
         x = min(max(float(x), -800.0), 800.0)
         k = round(x / (LN2_HIGH + LN2_LOW))
-        one = 1.0 + _less_one((x - k * LN2_HIGH) - k * LN2_LOW, 14)
+        one: float = 1.0 + _less_one((x - k * LN2_HIGH) - k * LN2_LOW, 14)
         return one * math.ldexp(1.0, k // 2) * math.ldexp(1.0, k - k // 2)
     x = np.clip(np.asarray(x, dtype=np.float64), -800.0, 800.0)
     k = np.rint(x / (LN2_HIGH + LN2_LOW))
@@ -71,8 +71,9 @@ def log(x: Any) -> float | Floats:
     """The natural logarithm of positive numbers: x = 2^k m with m from sqrt(1/2) to sqrt(2), and the series of
     ln m = 2 artanh((m - 1) / (m + 1))."""
     if isinstance(x, float):
-        m, k = math.frexp(x)
-        return _log_of(2.0 * m, k - 1) if m < ROOT_HALF else _log_of(m, k)
+        part, power = math.frexp(x)
+        one: float = _log_of(2.0 * part, power - 1) if part < ROOT_HALF else _log_of(part, power)
+        return one
     m, k = np.frexp(np.asarray(x, dtype=np.float64))
     low = m < ROOT_HALF
     value: Floats = _log_of(np.where(low, 2.0 * m, m), np.where(low, k - 1, k))

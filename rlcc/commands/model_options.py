@@ -30,7 +30,7 @@ def model_options(
     """
     old = {new: name for name, new in new_names([model]).items()}
 
-    def add(command: Command) -> Command:
+    def add(command: Any) -> Any:
         for name in reversed(names):
             if name in old:
                 command = renamed_option(flag(old[name]), flag(name))(command)
@@ -71,7 +71,9 @@ def _type(kind: Any, metadata: list[Any], choices: tuple[str, ...]) -> Any:
         return click.Choice(choices)
     if kind not in (int, float):
         return str
-    low, low_open, high = None, False, None
+    low: Any = None
+    high: Any = None
+    low_open = False
     for each in metadata:
         match each:
             case annotated_types.Ge(ge):
