@@ -30,6 +30,7 @@ from rlcc import cli
 from rlcc.commands.run import STAGES
 from rlcc.gate.verdict import Verdict
 from rlcc.reports import folder as reports
+from rlcc.reports.markdown import cell
 from tests.stage_output import figures, stages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -210,7 +211,7 @@ def test_junit_and_markdown_tell_the_same_checks(pipeline: Any) -> None:
     text = (pipeline.verdict / reports.MARKDOWN).read_text()
     assert text.startswith("# PASS: hand-made on ibex-small\n")
     for check in content["checks"]:
-        assert f"| {check['name']} | {check['value']} |" in text
+        assert f"| {cell(check['name'])} | {cell(check['value'])} |" in text
 
 
 # --- mutants of the firmware -----------------------------------------------------------------------------------------
