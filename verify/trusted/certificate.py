@@ -196,8 +196,11 @@ MEANS: tuple[str, ...] = (
 
 
 def content_hash(content: dict[str, Any]) -> str:
-    """SHA-256 over all but ``MEANS``, and over the program's own hash."""
-    stated = {"program": content["subject"]["files"].get("program"), **_claimed(content)}
+    """SHA-256 over all but ``MEANS``, and over the program's own hash. ``content`` may be of any form."""
+    program: Any = content
+    for key in ("subject", "files", "program"):
+        program = program.get(key) if isinstance(program, dict) else None
+    stated = {"program": program, **_claimed(content)}
     return hashlib.sha256(json.dumps(stated, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

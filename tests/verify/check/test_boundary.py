@@ -296,7 +296,9 @@ def test_a_certificate_of_another_than_asked_for_is_refused(
     path = sealed(tmp_path / "certificate.json", proved[1])
     code, output = verify(proved[0].firmware.folder, "--check", path, *asked)
     assert code == 1
-    assert f"refused: it is {ANOTHER[asked]}" in " ".join(output.split())
+    said = " ".join(output.split())
+    assert "refused: it is" in said
+    assert all(part in said for part in ANOTHER[asked])
 
 
 def with_calibration(content: dict[str, Any]) -> dict[str, Any]:
