@@ -114,7 +114,7 @@ def eva(folder, run, *sources, precision=2):
         *EVA, precision, f"-cpp-extra-args=-I{folder}", *(folder / source for source in sources), cwd=folder
     ).stdout
     alarms = re.search(r"(\d+) alarms? generated", said)
-    reached = re.search(r"\(out of \d+\): (\d+)% coverage", said)
+    reached = re.search(r"statements [^:\n]*: (\d+)%", said)
     assert alarms, said[-2000:]
     assert reached, said[-2000:]
     return int(alarms[1]), int(reached[1])
