@@ -89,9 +89,7 @@ def backdoor(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_backdoor_is_caught_by_proof_with_its_state(backdoor: Path, rlcc: Run) -> None:
     code, said, _ = rlcc("verify", backdoor / "firmware", "--teacher", backdoor / "teacher", "--max-outside", "0.25")
     assert code == 1
-    values = dict(
-        part.split("=") for part in said.replace("\n", " ").split() if part.startswith(("congestion", "action"))
-    )
+    values = dict(part.split("=") for part in said.split() if part.startswith("congestion") and "=" in part)
     assert int(values["congestion_q20"]) > 9_000_000
     assert 7_000_000 < int(values["congestion_q20_1"]) <= 7_000_040
 
