@@ -1,6 +1,5 @@
 """What a start and a cap cost: which students are set beside each other, and that each is proved."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ TEACHERS = Path(__file__).resolve().parents[2] / "fixtures" / "teachers"
 def flagship() -> Student:
     """A small student with the flagship's start and cap."""
     policy = load(TEACHERS / "robust-in-flight").policy
-    return replace(drawn(4), start=policy.start, in_flight=policy.in_flight, observation=policy.observation)
+    return drawn(4).with_parts(start=policy.start, in_flight=policy.in_flight, observation=policy.observation)
 
 
 def test_the_trees_stay_and_the_header_changes() -> None:
