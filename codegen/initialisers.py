@@ -16,23 +16,20 @@ def vectors_inc(program: Program, vectors: Vectors) -> str:
     """One vector a line: the structures that go in, in their order; the only knob or all; the new context."""
     handed = {s.key: s.fields for s in structures(program)}
     action = handed.pop("action", None)
-    parts: list[tuple[str, Sequence[LaidOut]]] = list(handed.items())
-    if action is not None:
-        parts.append(("expect", action))
-    templates = [initialiser(fields) for _, fields in parts]
+    parts: list[tuple[str, Sequence[LaidOut], str]] = [(key, f, initialiser(f)) for key, f in handed.items()]
     if action is None:
         (knob,) = program.interface.knobs
-        parts.append(("expect", [LaidOut(knob.name, knob.storage, 0)]))
-        templates.append("%s")
+        parts.append(("expect", [LaidOut(knob.name, knob.storage, 0)], "%s"))
+    else:
+        parts.append(("expect", action, initialiser(action)))
     if "context" in handed:
-        parts.append(("expect.context", handed["context"]))
-        templates.append(initialiser(handed["context"]))
+        parts.append(("expect.context", handed["context"], initialiser(handed["context"])))
     texts = [
         [number(value, field.ctype) for value in vectors.columns[f"{prefix}.{field.name}"].tolist()]
-        for prefix, fields in parts
+        for prefix, fields, _ in parts
         for field in fields
     ]
-    line = f"{{{', '.join(templates)}}},\n"
+    line = f"{{{', '.join(template for _, _, template in parts)}}},\n"
     return "".join(line % row for row in zip(*texts, strict=True))
 
 

@@ -51,10 +51,6 @@ def expm1(x: Any) -> Floats:
     return value
 
 
-@overload
-def _less_one(x: float, terms: int) -> float: ...
-@overload
-def _less_one(x: Floats, terms: int) -> Floats: ...
 def _less_one(x: Any, terms: int) -> Any:
     """e^x - 1 by so many terms of Taylor's series: x (1 + x/2 (1 + x/3 (..)))."""
     total = 1.0
