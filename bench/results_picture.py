@@ -1,4 +1,4 @@
-"""What came out, on one picture: docs/results.svg, from figures of pages in docs/generated and papers/pages.
+"""The results on one picture: docs/results.svg, from figures of pages in docs/generated and papers/pages.
 
 `python -m bench.results_picture` draws it anew.
 """

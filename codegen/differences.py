@@ -37,7 +37,7 @@ def differences(firmware: Path | Opened, decider: Decider | None = None) -> list
 
 
 def body_in(firmware: Opened, decider: Decider) -> Body:
-    """What decides in a firmware folder, to be emitted again."""
+    """Returns the body of a firmware folder's decider, to be emitted again."""
     if isinstance(decider, NetworkPolicy):
         return NetworkBody(decider)
     if isinstance(decider, Model):

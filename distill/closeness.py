@@ -66,7 +66,7 @@ def distance(
 def distances(
     metrics: Mapping[Place, Metrics], reference: Mapping[Place, Metrics], allowed: Tolerance
 ) -> list[Distance]:
-    """Of each metric that the reference has in each of its networks."""
+    """Returns one distance for each metric that the reference has, network by network."""
     return [one for place in reference for one in _distances(place[0], metrics[place], reference[place], allowed)]
 
 

@@ -39,7 +39,7 @@ class Networks:
     keep: Kept | None = None
 
     def places(self, seeds: Sequence[int]) -> list[Place]:
-        """Where policies are compared, with these seeds."""
+        """Returns the networks in which policies are compared, each with these seeds."""
         return [(name, seed) for name in self.compare for seed in seeds]
 
     def recorded_alike(self, name: str) -> bool:

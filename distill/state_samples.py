@@ -23,7 +23,7 @@ from teachers.teacher import Teacher
 
 FLOWS, STEPS = 1000, 12
 STAY_PROBABILITY = 0.5
-"""Of a signal to stay about as it was, rather than being drawn anew."""
+"""Probability that a signal stays about as it was, rather than being drawn anew."""
 
 
 def state_samples(student: Student, teacher: Teacher, weight: float, seed: int, *, frozen: bool = False) -> Dataset:

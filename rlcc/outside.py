@@ -1,4 +1,4 @@
-"""Where a student is outside its teacher's actions around a state, for distillation (distill.coverage_rows).
+"""States in which a student is outside its teacher's action range, for distillation (distill.coverage_rows).
 
 First the states of the cells of its forest (rlcc.gate.neighbourhood): many at once. Where none of them is too far, the
 proof over all states is asked, which misses none: its state, with what is around it. Of a teacher that nothing is

@@ -82,7 +82,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a judge said. ``rows``: a verdict's checks by id, where there is one."""
+    """Answer of a judge. ``rows``: a verdict's checks by id, where there is one."""
 
     judge: str
     outcome: Outcome

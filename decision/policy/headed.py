@@ -1,4 +1,4 @@
-"""What has a header, with its fields at hand: a student, a quantised network."""
+"""Deciders with a header whose fields are at hand: a student, a quantised network."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self

@@ -19,7 +19,7 @@ SEEDS = 3
 
 
 def page_parser(page: str, description: str, work: str = "kept runs") -> argparse.ArgumentParser:
-    """Of `python -m papers.PAGE`: how many seeds, where runs are done, and where they are kept."""
+    """Options of `python -m papers.PAGE`: seeds, place of the runs, folder of finished runs."""
     parser = argparse.ArgumentParser(prog=f"python -m papers.{page}", description=description)
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=SEEDS, metavar="N", help="runs of each")
     add_options(parser)

@@ -1,4 +1,4 @@
-"""What the runs gave: means over seeds, by contender and traffic."""
+"""Results of the runs: means over seeds, by contender and traffic."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

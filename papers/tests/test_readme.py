@@ -24,7 +24,7 @@ RECORDED = ("pages/acc-central.md",)
 AT_COMMIT = "the page says at which commit"
 """The command of their rows."""
 TRAINED = " --train"
-"""What a command has besides the one on its page where trainings are needed first."""
+"""Options of a command that its page does not name: trainings come first."""
 
 
 def rows_of(paper: str) -> list[list[str]]:
@@ -116,7 +116,7 @@ def test_make_pages_writes_every_page() -> None:
 
 
 def test_the_project_needs_rlcc_and_no_other_package() -> None:
-    """What it imports besides is what rlcc's extras bring."""
+    """All other imports are packages of rlcc's extras."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     assert project["dependencies"] == ["rlcc[all]"]
     imported = {

@@ -31,7 +31,7 @@ QUIET_S = 10.0
 
 Progress = Callable[[str], None]
 Figures = dict[str, str]
-"""Of a stage: key and value, with its unit."""
+"""Figures of a stage: key and value, with its unit."""
 
 
 def console(width: int = WIDTH) -> Console:

@@ -51,7 +51,7 @@ NAMES = {
     "network.linux": "{of}, Linux vs netsim's prediction",
     "*.all": "all checks of {group}",
 }
-"""By id without its parameter ``{of}``."""
+"""Names by id, without the id's parameter ``{of}``."""
 
 TITLES = {
     "monotone": "monotone action",
@@ -64,7 +64,7 @@ TITLES = {
     "ascending": "knob order",
     "none": "no finding",
 }
-"""By the kind of property (verify.trusted.properties), as it stands before the property's own sentence."""
+"""Titles by kind of property (verify.trusted.properties); the property's own sentence follows."""
 
 
 def named(key: str, *, part: str = "", of: str = "", **words: object) -> Callable[..., Check]:

@@ -9,4 +9,4 @@ COLUMNS = {
     "better; other text: the figure must say this",
     "result": "ok: within the limit; FAIL: outside; *: a remark follows",
 }
-"""By heading."""
+"""Meaning by heading."""

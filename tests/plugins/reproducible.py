@@ -1,4 +1,4 @@
-"""What all tests share, rlcc's and the lab book's: reproducible Hypothesis runs, one compute thread a process (xdist
+"""Settings of all tests, rlcc's and the lab book's: reproducible Hypothesis runs, one compute thread a process (xdist
 uses the cores)."""
 
 import os

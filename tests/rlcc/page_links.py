@@ -1,4 +1,4 @@
-"""What tests of pages share, rlcc's and the lab book's: headings, sections, links, and the line of a generated page."""
+"""Helpers of tests of pages, rlcc's and the lab book's: headings, sections, links, and the line of a generated page."""
 
 import importlib.util
 import re
@@ -13,7 +13,7 @@ MADE = re.compile(
 
 
 def anchor(heading: str) -> str:
-    """What a heading is linked to by: lower case, hyphens for spaces, no punctuation."""
+    """The anchor of a heading: lower case, hyphens for spaces, no punctuation."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
