@@ -126,7 +126,7 @@ def _row(folder: Path, name: str, verdict: Verdict) -> list[str]:
     budget = load_recipe(ROOT / "recipes" / f"{name}.toml").gate.budget
     return [
         f"[{name}](../../recipes/{name}.toml)",
-        "PASS" if verdict.passed else "FAIL",
+        verdict.outcome,
         f"{len(verdict.checks) - len(verdict.failures())} of {len(verdict.checks)}",
         str(len(forest.trees)),
         str(forest.depth),

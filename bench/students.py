@@ -110,7 +110,7 @@ def _cost(verdict: Verdict) -> list[str]:
     ran = verdict.measured["emulation"]
     cycles = ran["cycles"]
     return [
-        "PASS" if verdict.passed else "FAIL",
+        verdict.outcome,
         f"{len(verdict.checks) - len(verdict.failures())} of {len(verdict.checks)}",
         f"{cycles['mean']:.0f}",
         str(cycles["max"]),

@@ -12,9 +12,9 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from decision.artefact.cache import cache_folder
 from decision.artefact.errors import InputError
 from emulator import memory_map
-from emulator.cache import cache_folder
 from emulator.core import package_folder, version_line
 from emulator.objects import undefined_and_static
 from emulator.profile import Cva6Core, Profile, load_profile

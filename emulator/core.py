@@ -18,9 +18,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from decision.artefact.cache import built_once
 from decision.artefact.errors import InputError
 from decision.artefact.processors import usable_cores
-from emulator.cache import built_once
 from emulator.profile import Core
 from emulator.tool_errors import check_tool, ended
 from emulator.verilated import rtl_of

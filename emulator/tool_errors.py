@@ -5,9 +5,9 @@ import resource
 import signal
 
 from decision.artefact import temporary
+from decision.artefact.cache import cache_folder, check_writable
 from decision.artefact.errors import InputError
 from decision.artefact.system_errors import cause, check_room, sentence
-from emulator.cache import cache_folder, check_writable
 
 LEAST_FILES = 64
 """With fewer a compiler fails in words that tell of something else."""

@@ -121,7 +121,7 @@ class Firmware(Artefact):
 
 @dataclass(frozen=True)
 class Verdict(Artefact):
-    """PASS or FAIL, and why."""
+    """The outcome of the gate, and why."""
 
     def load(self) -> rlcc.gate.verdict.Verdict:
         """Every check with its value and limit, and ``measured`` as numbers."""
@@ -132,7 +132,8 @@ class Verdict(Artefact):
 
     @property
     def passed(self) -> bool:
-        return self.load().passed
+        """Whether the outcome is PASS; a quick verdict is none."""
+        return self.load().outcome == "PASS"
 
     def _repr_markdown_(self) -> str:
         """Jupyter shows the table of summary.md."""

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decision.artefact import temporary
+from decision.artefact.cache import cache_folder
 from decision.artefact.compiled import unusable
 from decision.artefact.errors import InputError
 from decision.artefact.extras import OF_THE_CHECKOUT, extras, offered_here
-from emulator.cache import cache_folder
 
 IN_CHECKOUT = (Path(__file__).resolve().parent.parent / "Makefile").is_file()
 OLDEST_PYTHON = (3, 11)

@@ -15,10 +15,10 @@ from elftools.elf.sections import SymbolTableSection
 from numpy.typing import NDArray
 
 from bench.codegen.contender import ENTRY, STORED, Source
+from decision.artefact.cache import built_once
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
 from emulator import memory_map
-from emulator.cache import built_once
 from emulator.compile import C_FLAGS, CLANG_ISA, RUNNER_FOLDER, Compiler, find_compiler, run_tool, zig_command
 from emulator.core import package_folder
 from emulator.memory_map import Block

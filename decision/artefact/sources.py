@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from decision.artefact.digests import Digests, Facts
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
 
@@ -77,7 +78,10 @@ VERBATIM = (".csv", ".sv", ".S", ".ld")
 
 def meaning(path: Path) -> bytes:
     """Returns the part of a file that determines results: all bytes if the file is no source or has a syntax error."""
-    content = path.read_bytes()
+    return _meaning(path, path.read_bytes())
+
+
+def _meaning(path: Path, content: bytes) -> bytes:
     if (read := READERS.get(path.suffix)) is None:
         return content
     try:
@@ -97,7 +101,8 @@ def files(path: Path) -> list[Path]:
 @cache
 def package_hash(*paths: Path) -> str:
     """Returns the SHA-256 over ``meaning`` of all sources in folders, and over compiled files."""
-    lines = [f"{p.relative_to(path.parent)} {sha256(meaning(p))}" for path in paths for p in files(path)]
+    lines = [f"{p.relative_to(path.parent)} {_digests.of(p)[0]}" for path in paths for p in files(path)]
+    _digests.save()
     return sha256("\n".join(lines).encode())
 
 
@@ -119,12 +124,13 @@ def imported(modules: Iterable[str], root: Path) -> list[Path]:
         parent = name.rpartition(".")[0]
         todo += [parent] if parent else []
         if path.suffix == ".py":
-            names = _imports(path)
+            names = _digests.of(path)[1:]
             todo += [each for each in names if each.partition(".")[0] in _packages(root) and _file(each, root)]
             if "importlib" in names or "importlib.import_module" in names:
                 package = name if path.stem == "__init__" else parent
                 there = (*path.parent.glob("[!_]*.py"), *(each.parent for each in path.parent.glob("*/__init__.py")))
                 todo += [f"{package}.{each.stem}" for each in there]
+    _digests.save()
     reached = {path.parent for path in found}
     data = (p for top in {name.partition(".")[0] for name in seen} for p in files(root / top) if p.suffix != ".py")
     return sorted(found | {p for p in data if _package(p) in reached})
@@ -149,12 +155,25 @@ def _file(name: str, root: Path) -> Path | None:
     return Path(compiled.origin) if compiled and compiled.origin else None
 
 
-def _imports(path: Path) -> list[str]:
-    """Returns imported names. Functions in ``__init__`` files are skipped: their imports are lazy exports."""
-    tree, names = _parsed(path.read_text()), list[str]()
+def _imports(path: Path, content: bytes) -> list[str]:
+    """Returns imported names; none of a file with a syntax error. Functions in ``__init__`` files are skipped: their
+    imports are lazy exports."""
+    try:
+        tree = _parsed(content.decode())
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    names = list[str]()
     for node in tree.body if path.stem == "__init__" else ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return names
+
+
+def _facts(path: Path, content: bytes) -> Facts:
+    imports = _imports(path, content) if path.suffix == ".py" else []
+    return [sha256(_meaning(path, content)), *imports]
+
+
+_digests = Digests(_facts, Path(__file__))

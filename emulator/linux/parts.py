@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from decision.artefact.cache import built_once
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from emulator.cache import built_once
 from emulator.compile import tool_environment, zig_command
 from emulator.linux.cpio import archive
 from emulator.linux.packages import WANTED, Package, closure, unpack

@@ -116,7 +116,7 @@ def judged(verdict: Verdict, folder: Path) -> Figures:
 
 
 def print_verdict(verdict: Verdict) -> None:
-    """Every check with its figure and limit, the legend, then PASS or FAIL."""
+    """Every check with its figure and limit, the legend, then the outcome and the groups that were not judged."""
     out = console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:
@@ -141,5 +141,7 @@ def print_verdict(verdict: Verdict) -> None:
         legend.add_row(heading, escape(meaning), style="dim")
     out.print()
     out.print(legend)
-    word = "[bold green]PASS[/bold green]" if verdict.passed else "[bold red]FAIL[/bold red]"
-    out.print(f"\n{word}  {escape(verdict.policy)} on {escape(verdict.profile)}")
+    color = "green" if verdict.passed else "red"
+    out.print(f"\n[bold {color}]{verdict.outcome}[/]  {escape(verdict.policy)} on {escape(verdict.profile)}")
+    if verdict.not_judged:
+        out.print(f"not judged: {', '.join(verdict.not_judged)} (run rlcc gate without --quick)")

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
+from decision.artefact.cache import private_cache
 from decision.artefact.documents import dump_json, validate, write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.quantity import parse_duration_ps
-from emulator.cache import private_cache
 from netsim.deployment import Deployment
 from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.options import FOLDER, not_within, quantity, share
@@ -29,6 +29,12 @@ from rlcc.reports.html.page import page
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WHERE = "options of rlcc gate"
+SIMULATION_ONLY = {
+    "rollouts": "--rollouts", "scenarios": "--scenario", "seeds": "--seed", "linux": "--linux",
+    "max_outside": "--max-outside", "around": "--around", "around_action": "--around-action",
+    "no_distance_proof": "--no-distance-proof",
+}  # fmt: skip
+"""Options of the groups of checks that --quick skips, by parameter."""
 
 
 def _limits(command: Command) -> Command:
@@ -109,6 +115,9 @@ def _limits(command: Command) -> Command:
     metavar="PATH",
     help="Path for a run in a real kernel: RATE, RTT, QUEUE. netsim must predict it.",
 )
+@click.option(
+    "--quick", is_flag=True, help="Skip rollouts and networks. The best outcome is then QUICK PASS, not PASS."
+)
 @click.option("--run-on-host", is_flag=True, help="Also run the C on this machine under sanitizers.")
 @click.option(
     "--no-cache",
@@ -117,16 +126,19 @@ def _limits(command: Command) -> Command:
 )
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Time limit, seconds.")
 @click.option("--sarif", "sarif_file", type=FOLDER, help="Output file, SARIF.")
-@click.option("--out", type=FOLDER, help="Output folder of the verdict. [default: verdict next to FIRMWARE]")
+@click.option(
+    "--out", type=FOLDER, help="Output folder of the verdict. [default: verdict, or quick-verdict, next to FIRMWARE]"
+)
 @where_options("threads")
 def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     """Judge FIRMWARE: equality with the model, proof, worst case and budget, sizes, regression, actions and closed
     loop.
 
-    A model from another library has no teacher; its actions and closed loop are not judged. Writes verdict.json,
-    junit.xml, summary.md and report.html. Exit code 0: PASS, 1: FAIL, 2: could not run.
+    --quick judges all but actions and closed loop. A model from another library has no teacher; its actions and closed
+    loop are not judged. Writes verdict.json, junit.xml, summary.md and report.html. Exit code 0: PASS or QUICK PASS, 1:
+    FAIL, 2: could not run.
     """
-    folder = out or firmware.resolve().parent / "verdict"
+    folder = out or firmware.resolve().parent / ("quick-verdict" if asked["quick"] else "verdict")
     try:
         if out is not None:
             not_within(firmware, out)
@@ -172,13 +184,15 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         raise InputError("--max-regression is what may be above a reference; give --reference too")
     if (asked["attestation"] is None) != (asked["key"] is None):
         raise InputError("--attestation is checked with the public key of who signed it; give --attestation and --key")
+    if asked["quick"] and (given := [flag for name, flag in SIMULATION_ONLY.items() if asked[name]]):
+        raise InputError(f"{given[0]} is for rollouts and networks, which --quick skips; leave out one of the two")
     reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
     remembered = Remembered(use=not asked["no_cache"])
     evidence = gate.Evidence(
         asked["certificate"], asked["rollouts"], reference, remembered, deployment, recipe=asked["recipe_file"]
     )
     with stage("gate") as (figures, progress):
-        judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence)
+        judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence, quick=asked["quick"])
         if asked["attestation"] is not None:
             verdict = _with_attestation(judgement, asked)
             judgement = replace(judgement, verdict=verdict)

@@ -91,6 +91,8 @@ UNEQUAL = "the machine code is not equal to its program, so neither is compared 
 NO_CELLS = "an int8 network has no thresholds, so no cells: states that no rollout holds are not looked into"
 NO_DISTANCE = "these agents set knobs anew, not a multiplier of a rate; actions are compared on rollouts only"
 OTHER_EYES = "student and teacher do not observe or set the same"
+SIMULATED: tuple[Group, ...] = ("teacher", "network")
+"""Groups of checks that run rollouts and networks; a quick verdict goes without them."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,10 @@ def judge(
     progress: Progress | None = None,
     *,
     evidence: Evidence | None = None,
+    quick: bool = False,
 ) -> Judgement:
-    """Run all checks; with the verdict comes what was seen on the way to it, which the report draws.
+    """Run all checks; with the verdict comes what was seen on the way to it, which the report draws. ``quick``: without
+    the groups ``SIMULATED``, which the verdict then names as not judged.
 
     What is wrong with the firmware is in the verdict; what keeps it from being judged is an InputError (edited folder,
     another teacher, missing compiler). A folder that is not as rlcc emits it is judged by that alone: its C is neither
@@ -155,7 +159,8 @@ def judge(
     # Each file is read once, here or before; what was hashed is what is judged.
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
     decider, program = checked_program(manifest)
-    carried = None if options.linux is None else options.linux.grid(firmware)
+    left_out = SIMULATED if quick else ()
+    carried = None if options.linux is None or quick else options.linux.grid(firmware)
     for contender in () if carried is None else carried.contenders:
         same_artefact(manifest, contender.hash)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
@@ -175,10 +180,12 @@ def judge(
         if options.property:
             checks += _of_file(manifest, behaviour(_findings(job, core.certificate)))
         equal = all(check.passed for check in checks if check.group == "equality" and check.id != PARENTS)
-        if pair is None:
+        if quick:
+            pass
+        elif pair is None:
             checks += without_teacher()
         elif not equal:
-            checks += not_judged(("teacher", "network"), UNEQUAL)
+            checks += not_judged(SIMULATED, UNEQUAL)
         else:
             runs = _held_out(job, pair)
             met = StatesMet(pair.pupil, pair.teacher.policy)
@@ -201,7 +208,8 @@ def judge(
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
     else:
-        checks += not_judged(_groups(options, teaches=pair is not None), NOT_EMITTED)
+        groups = _groups(options, teaches=pair is not None)
+        checks += not_judged([group for group in groups if group not in left_out], NOT_EMITTED)
     verdict = Verdict(
         policy=decider.name,
         firmware=manifest.hash,
@@ -209,6 +217,7 @@ def judge(
         teacher=pair.teacher.hash if pair else "",
         profile=tools.profile.label(),
         checks=checks,
+        not_judged=list(left_out),
         worst_path=path,
         measured=measured,
     )
@@ -219,7 +228,7 @@ def _groups(options: GateOptions, *, teaches: bool) -> list[Group]:
     """The groups of checks beyond that of the emitted files."""
     groups: list[Group] = ["object code", "size", "proof", "budget"]
     groups += ["behaviour"] if options.property else []
-    return groups + (["teacher", "network"] if teaches else [])
+    return groups + (list(SIMULATED) if teaches else [])
 
 
 def _of_file(firmware: Opened, checks: Iterable[Check]) -> list[Check]:

@@ -14,10 +14,10 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from decision.artefact.cache import cache_folder
 from decision.artefact.documents import dump_json, load_json, write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.sources import imported, package_hash
-from emulator.cache import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 DECIDE = ("rlcc.gate.held", "rlcc.gate.emulated", "emulator.run", "teachers.load")

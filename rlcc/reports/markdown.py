@@ -6,7 +6,7 @@ from rlcc.reports.legend import COLUMNS
 
 def markdown(verdict: Verdict) -> str:
     lines = [
-        f"# {'PASS' if verdict.passed else 'FAIL'}: {cell(verdict.policy)} on {cell(verdict.profile)}",
+        f"# {verdict.outcome}: {cell(verdict.policy)} on {cell(verdict.profile)}",
         "",
         f"firmware `{verdict.firmware[:12]}`, student `{verdict.student[:12]}`, teacher `{verdict.teacher[:12]}`",
         "",
@@ -18,6 +18,8 @@ def markdown(verdict: Verdict) -> str:
         told = " ".join(filter(None, ("ok" if check.passed else "**FAIL**", check.detail, check.note)))
         cells = [check.group, check.name, check.value, check.limit, told]
         lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    if verdict.not_judged:
+        lines += ["", f"Not judged: {', '.join(verdict.not_judged)} (`rlcc gate --quick`)."]
     lines += ["", *(f"- **{heading}**: {meaning}" for heading, meaning in COLUMNS.items())]
     path = verdict.worst_path
     if path is not None:

@@ -1,5 +1,6 @@
 """The example repository as it is shipped, with the rlcc that is here: its firmware passes by its own files."""
 
+import json
 import os
 import re
 import shlex
@@ -58,11 +59,15 @@ def in_two_steps(folder: Path) -> None:
         made.save(work)
 
 
-def inputs(text: str) -> dict[str, str]:
-    """What a workflow hands to the action, as on a push."""
+def inputs(text: str, event: str = "push") -> dict[str, str]:
+    """Returns the inputs that a workflow hands to the action on an event."""
     given = re.search(r"id: gate\n( *)with:\n((?:\1  .*\n)+)", text)
     assert given is not None
     named = dict(line.strip().split(": ", 1) for line in given[2].splitlines())
+    if "quick" in named:
+        events = re.findall(r"github\.event_name == '(\w+)'", named["quick"])
+        assert re.sub(r"github\.event_name == '\w+'|\|\|| ", "", named["quick"]) == "${{}}"
+        named["quick"] = "true" if event in events else "false"
     return {name: re.sub(r"\$\{\{.*\|\| '(.*)' \}\}", r"\1", value) for name, value in named.items()}
 
 
@@ -92,19 +97,24 @@ def run(*words: str, there: Path, **variables: str) -> subprocess.CompletedProce
     return subprocess.run(words, cwd=there, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_its_job_passes_its_own_firmware(repository: Path, tmp_path: Path) -> None:
-    """Emitted and proved as its Makefile says, judged as its workflow says; the reference is of one short network."""
+@pytest.mark.parametrize(
+    ("event", "verdict"), [("push", "QUICK PASS"), pytest.param("schedule", "PASS", marks=pytest.mark.slow)]
+)
+def test_its_job_passes_its_own_firmware(repository: Path, tmp_path: Path, event: str, verdict: str) -> None:
+    """Emitted and proved as its Makefile says, judged as its workflow says; the reference is of one short network, by
+    the whole gate."""
     assert (done := run("make", "firmware", there=repository)).returncode == 0, done.stderr
     short = ["--scenario", "many-to-one:2", "--seed", "1", "--out", "first"]
     done = run("rlcc", "gate", "firmware", "--recipe", "recipe.toml", *short, there=repository)
     assert done.returncode == 0, done.stdout
     (repository / "reference").mkdir()
     shutil.copy(repository / "first/verdict.json", repository / "reference")
-    script, variables = by_the_action(inputs(WORKFLOW.read_text()))
+    script, variables = by_the_action(inputs(WORKFLOW.read_text(), event))
     outputs = {"GITHUB_OUTPUT": str(tmp_path / "outputs"), "GITHUB_ACTIONS": ""}
     judged = run("bash", "-eo", "pipefail", "-c", script, there=repository, **variables, **outputs)
     assert judged.returncode == 0, judged.stdout + judged.stderr
-    assert "verdict=PASS" in (tmp_path / "outputs").read_text().splitlines()
+    assert f"verdict={verdict}" in (tmp_path / "outputs").read_text().splitlines()
+    assert json.loads((repository / "verdict/verdict.json").read_text())["verdict"] == verdict
     assert (repository / "gate.sarif").is_file()
 
 
@@ -116,14 +126,22 @@ def options(arguments: list[str]) -> dict[str, Any]:
 
 def test_job_hook_page_and_makefile_judge_alike() -> None:
     """By the recipe: without it default networks judge, where the demo's student fails."""
-    makefile = re.search(r"^gate:\n\trlcc gate (.*)$", (EXAMPLE / "Makefile").read_text(), re.MULTILINE)
     hook = re.search(r"args: \[(.*)\]", HOOK.read_text())
-    assert makefile is not None
     assert hook is not None
-    judged = options(shlex.split(makefile[1]))
-    assert judged["recipe_file"] == Path("recipe.toml")
-    assert options([word.strip() for word in hook[1].split(",")]) == judged
-    for text in (WORKFLOW.read_text(), PAGE.read_text()):
-        given = inputs(text)
-        words = [given.pop("firmware"), *(word for name, value in given.items() for word in (f"--{name}", value))]
-        assert options(words) == judged
+    hooked = [word.strip() for word in hook[1].split(",")]
+    entries = re.findall(r"^  entry: rlcc gate (.*)$", (ROOT / ".pre-commit-hooks.yaml").read_text(), re.MULTILINE)
+    assert len(entries) == 2
+    for target, event in (("quick", "push"), ("gate", "schedule")):
+        makefile = re.search(rf"^{target}:\n\trlcc gate (.*)$", (EXAMPLE / "Makefile").read_text(), re.MULTILINE)
+        assert makefile is not None
+        judged = options(shlex.split(makefile[1]))
+        assert judged["recipe_file"] == Path("recipe.toml")
+        assert judged["quick"] == (target == "quick")
+        if judged["quick"]:
+            assert [options([*entry.split(), *hooked]) for entry in entries] == [judged] * 2
+        for text in (WORKFLOW.read_text(), PAGE.read_text()):
+            given = inputs(text, event)
+            words = [given.pop("firmware"), *(["--quick"] if given.pop("quick") == "true" else [])]
+            assert (
+                options([*words, *(word for name, value in given.items() for word in (f"--{name}", value))]) == judged
+            )

@@ -10,8 +10,8 @@ import json
 import re
 from pathlib import Path
 
+from decision.artefact.cache import built_once
 from decision.artefact.errors import InputError
-from emulator.cache import built_once
 from emulator.profile import Cva6Core
 from emulator.verilated.parts import Rtl, complete, core_folder
 

@@ -24,19 +24,21 @@ def again(
     verdict: Verdict, firmware: Manifest, engine: EmulateOptions, options: GateOptions, recipe: str | None
 ) -> Again:
     """``recipe``: the name of its file, where there was one."""
+    quick = " --quick" if verdict.not_judged else ""
+    simulated = bool(verdict.teacher) and not quick
     if recipe is not None:
         file = shlex.quote(recipe)
-        commands = [f"rlcc run {file}", f"rlcc gate firmware --recipe {file}"]
+        commands = [f"rlcc run {file}", f"rlcc gate firmware --recipe {file}{quick}"]
     else:
         teacher = " --teacher teacher" if verdict.teacher else ""
         asked = [f"--profile {engine.profile} --compiler {engine.compiler} --optimise={engine.optimise}"]
         asked += [f'--budget "{options.budget / US_PS:g} us"']
         asked += [] if options.proof else ["--no-certificate"]
-        asked += [] if options.neighbourhood.proof or not verdict.teacher else ["--no-distance-proof"]
-        asked += [f"--scenario {shlex.quote(name)}" for name in options.scenarios if verdict.teacher]
-        asked += [f"--seed {seed}" for seed in options.seeds if verdict.teacher]
+        asked += [] if options.neighbourhood.proof or not simulated else ["--no-distance-proof"]
+        asked += [f"--scenario {shlex.quote(name)}" for name in options.scenarios if simulated]
+        asked += [f"--seed {seed}" for seed in options.seeds if simulated]
         asked += _limits(options)
-        commands = [f"rlcc gate firmware{teacher} {' '.join(asked)}"]
+        commands = [f"rlcc gate firmware{teacher} {' '.join(asked)}{quick}"]
     hashes = {"firmware": verdict.firmware, "student": verdict.student, "teacher": verdict.teacher}
     certificate = verdict.measured.get("certificate")
     if certificate:
@@ -56,7 +58,7 @@ def again(
     }
     if firmware.seed is not None:
         judged["seed of the emission"] = str(firmware.seed)
-    if not verdict.teacher:
+    if not simulated:
         judged = {"engine": verdict.profile}
     return Again(
         tuple(commands),

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from decision.artefact import manifest
+from decision.artefact.errors import InputError
 from decision.ir.forest import oblivious
 from decision.policy.student import NAME as STUDENT
 from decision.policy.student import load_student
-from rlcc import cli
+from rlcc import api, cli
 from rlcc.gate import gate
 from rlcc.gate.reference import read_reference
 from rlcc.reports import folder as reports
@@ -56,7 +57,7 @@ def test_the_worst_path_is_that_of_the_certificate_that_was_given(good: Path, tm
     shutil.copytree(good / "firmware", folder / "firmware")
     shutil.copytree(good / "certificate", folder / "elsewhere")
     given = ("--recipe", good / "good.toml", "--certificate", folder / "elsewhere/certificate.json")
-    assert cli.main([str(a) for a in ("gate", folder / "firmware", *given, "--out", tmp_path / "v")]) == 0
+    assert cli.main([str(a) for a in ("gate", folder / "firmware", *given, "--quick", "--out", tmp_path / "v")]) == 0
     content = json.loads((tmp_path / "v" / reports.JSON).read_text())
     assert "witness" in content["worst_path"]["input"]
     assert content["worst_path"]["cycles"] == content["measured"]["worst_case_cycles"]
@@ -65,12 +66,12 @@ def test_the_worst_path_is_that_of_the_certificate_that_was_given(good: Path, tm
 def test_no_certificate_holds_the_budget_against_a_bound_or_a_measurement(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert run(good, "--no-certificate", out=tmp_path / "v") == 0
+    assert run(good, "--quick", "--no-certificate", out=tmp_path / "v") == 0
     assert [(check["limit"], check["passed"]) for check in checks(tmp_path / "v", "proof")] == [("none", True)]
     bound, _ = checks(tmp_path / "v", "budget")
     assert bound["id"] == "budget.bound"
     monkeypatch.setattr(gate, "bounded", lambda build: Failure("loop", 0, "of the test"))
-    assert run(good, "--no-certificate", "--margin", "25 %", out=tmp_path / "w") == 0
+    assert run(good, "--quick", "--no-certificate", "--margin", "25 %", out=tmp_path / "w") == 0
     (only,) = checks(tmp_path / "w", "budget")
     assert only["id"] == "budget.measured"
     assert "+ 25%" in only["value"]
@@ -106,7 +107,7 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
     def gated(*more: object) -> tuple[int, bool]:
         asked.clear()
         capsys.readouterr()
-        assert run(good, *more, out=tmp_path / "v") == 0
+        assert run(good, "--quick", *more, out=tmp_path / "v") == 0
         return len(asked), "certificate" in figures(capsys.readouterr().out, "gate").get("cached", "")
 
     assert gated() == (1, False)
@@ -127,6 +128,101 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
         kept.write_text("{}")
     assert gated() == (1, False)
     assert [p for p in (tmp_path / "cache/checked").iterdir() if p.name.startswith(".")] == []
+
+
+# --- quick ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails where a rollout or a network begins."""
+
+    def begun(*arguments: Any, **options: Any) -> Any:
+        raise AssertionError("a simulation began")
+
+    for name in ("own_rollouts", "given_rollouts", "furthest", "distance", "closed_loop.run"):
+        monkeypatch.setattr(f"rlcc.gate.gate.{name}", begun)
+
+
+def quick(good: Path, *more: object) -> tuple[int, dict[str, Any]]:
+    """Exit code and verdict of the quick gate, in the folder that it takes by itself."""
+    code = cli.main(["gate", *map(str, (good / "firmware", "--recipe", good / "good.toml", "--quick", *more))])
+    return code, json.loads((good / "quick-verdict" / reports.JSON).read_text())
+
+
+@pytest.mark.usefixtures("no_simulation")
+def test_the_quick_gate_judges_the_code_says_what_it_left_out_and_keeps_the_whole_verdict(
+    good: Path, passed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    shutil.copytree(passed, copy / "verdict")
+    code, content = quick(copy)
+    whole = json.loads((copy / "verdict" / reports.JSON).read_text())
+    assert (code, content["verdict"], whole["verdict"]) == (0, "QUICK PASS", "PASS")
+    assert content["not_judged"] == ["teacher", "network"]
+    assert whole["not_judged"] == []
+    assert content["checks"] == [row for row in whole["checks"] if row["group"] not in content["not_judged"]]
+    folder = copy / "quick-verdict"
+    assert (folder / reports.JUNIT).read_text().count("<skipped") == 2
+    for text in (capsys.readouterr().out, *((folder / name).read_text() for name in (reports.MARKDOWN, reports.PAGE))):
+        assert "QUICK PASS" in text
+        assert "teacher, network" in text
+    assert not api.Verdict(folder).passed
+    assert api.Verdict(copy / "verdict").passed
+
+
+@pytest.mark.usefixtures("no_simulation")
+@pytest.mark.parametrize(
+    ("more", "failed"),
+    [
+        (("--budget", "1 ns"), ["budget.wcet"]),
+        (("--max-code", 9), ["size.code"]),
+        (("--max-stack", 0, "--max-context", 7), ["size.context"]),
+        (("--optimise", "-O1"), ["proof.certificate", "budget.bound"]),
+    ],
+)
+def test_the_quick_gate_fails_by_budget_sizes_and_proof(
+    good: Path, tmp_path: Path, more: tuple[object, ...], failed: list[str]
+) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    code, content = quick(copy, *more)
+    assert (code, content["verdict"]) == (1, "FAIL")
+    assert set(failed) >= {row["id"] for row in content["checks"] if not row["passed"]} > set()
+
+
+@pytest.mark.usefixtures("no_simulation")
+def test_the_quick_gate_compares_with_a_reference_and_is_one_itself(good: Path, passed: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    better = changed(passed, tmp_path / "better.json", lower("worst_case_cycles"))
+    code, content = quick(copy, "--reference", better, "--max-regression", "0 %")
+    assert [row["id"] for row in content["checks"] if not row["passed"]] == ["regression.wcet"]
+    assert code == 1
+    assert quick(copy, "--reference", passed, "--max-regression", "0 %")[0] == 0
+    assert read_reference(copy / "quick-verdict").figures == read_reference(passed).figures
+    forged = changed(copy / "quick-verdict", tmp_path / "forged.json", lambda c: c.update(verdict="PASS"))
+    with pytest.raises(InputError, match="of a FAIL"):
+        read_reference(forged)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--rollouts", "r"),
+        ("--scenario", "many-to-one:2"),
+        ("--seed", 3),
+        ("--linux", "100 Mb/s, 1 ms, 10 kB"),
+        ("--max-outside", 0.1),
+        ("--around", "10 %"),
+        ("--around-action", 0.1),
+        ("--no-distance-proof",),
+    ],
+)
+def test_options_of_what_the_quick_gate_leaves_out_are_refused(
+    good: Path, tmp_path: Path, refused: Refused, more: tuple[object, ...]
+) -> None:
+    given = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", tmp_path / "v", "--quick")
+    assert f"{more[0]} " in refused(*given, *more)
+    assert not (tmp_path / "v").exists()
 
 
 # --- a backdoor ------------------------------------------------------------------------------------------------------
@@ -223,16 +319,16 @@ def test_one_more_than_the_reference_fails_where_nothing_is_allowed(
     good: Path, passed: Path, tmp_path: Path, change: Any, figure: str
 ) -> None:
     better = changed(passed, tmp_path / "better.json", change)
-    quick = ("--reference", better, "--max-regression")
-    assert run(good, *quick, "0 %", out=tmp_path / "v") == 1
+    against = ("--quick", "--reference", better, "--max-regression")
+    assert run(good, *against, "0 %", out=tmp_path / "v") == 1
     failed = [c for c in checks(tmp_path / "v", "regression") if not c["passed"]]
     assert [c["id"] for c in failed] == [f"regression.{figure}"]
     assert "the reference is firmware" in failed[0]["detail"]
-    assert run(good, *quick, "5 %", out=tmp_path / "v") == 0
+    assert run(good, *against, "5 %", out=tmp_path / "v") == 0
 
 
 def test_a_firmware_is_no_worse_than_itself(good: Path, passed: Path, tmp_path: Path) -> None:
-    assert run(good, "--reference", passed, "--max-regression", "0 %", out=tmp_path / "v") == 0
+    assert run(good, "--quick", "--reference", passed, "--max-regression", "0 %", out=tmp_path / "v") == 0
     assert len(checks(tmp_path / "v", "regression")) == 5
 
 
@@ -307,13 +403,13 @@ def test_on_github_failures_are_annotated_and_summarised(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
     monkeypatch.chdir(good)
-    assert run(good, "--no-certificate", "--budget", "1 ns", out=tmp_path / "v") == 1
+    assert run(good, "--quick", "--no-certificate", "--budget", "1 ns", out=tmp_path / "v") == 1
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("::"))
     assert line.startswith("::error file=firmware/rlcc_policy.c,line=")
     assert ",title=rlcc gate%3A budget::decision time, maximum over" in line
     assert "10%25" in line
     assert (tmp_path / "summary").read_text().startswith("# FAIL: hand-made on ibex-small\n")
-    assert run(good, "--no-certificate", "--profile", "nosuch", out=tmp_path / "v") == 2
+    assert run(good, "--quick", "--no-certificate", "--profile", "nosuch", out=tmp_path / "v") == 2
     assert "::error title=rlcc gate could not run::there is no engine profile 'nosuch'" in capsys.readouterr().out
 
 
@@ -321,7 +417,7 @@ def test_a_folder_made_to_take_forever_ends(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("rlcc.gate.gate.differences", lambda *_: time.sleep(60))
-    assert run(good, "--time-limit", 1, out=tmp_path / "v") == 2
+    assert run(good, "--quick", "--time-limit", 1, out=tmp_path / "v") == 2
     assert "the gate is not done after 1 s" in capsys.readouterr().err
     assert not (tmp_path / "v").exists()
 
@@ -356,7 +452,7 @@ def test_a_folder_that_changes_meanwhile_is_not_judged(
 def test_a_reference_is_not_written_over(good: Path, tmp_path: Path, refused: Refused) -> None:
     """The verdict's folder is emptied first: a reference in it would be gone before it is read."""
     folder = tmp_path / "v"
-    assert run(good, out=folder) == 0
+    assert run(good, "--quick", out=folder) == 0
     kept = (folder / reports.JSON).read_bytes()
     for place in (folder, folder / reports.JSON):
         given = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", folder)

@@ -50,11 +50,15 @@ def run_action(tmp_path: Path, code: int = 0, **inputs: str) -> tuple[int, list[
 GIVEN = {"firmware": "firmware", "teacher": "teacher", "out": "verdict", "sarif": "gate.sarif"}
 
 
+@pytest.mark.parametrize("quick", ["true", "false", ""])
 @pytest.mark.parametrize(("code", "outcome"), [(0, "PASS"), (1, "FAIL"), (2, ""), (130, "")])
-def test_the_action_tells_the_gates_exit_code(tmp_path: Path, code: int, outcome: str) -> None:
-    found, arguments, outputs = run_action(tmp_path, code, **GIVEN)
+def test_the_action_tells_the_gates_exit_code(tmp_path: Path, code: int, outcome: str, quick: str) -> None:
+    found, arguments, outputs = run_action(tmp_path, code, **GIVEN, quick=quick)
     assert found == code
-    assert arguments == ["gate", "--out", "verdict", "--sarif", "gate.sarif", "--teacher", "teacher", "--", "firmware"]
+    asked = ["--quick"] if quick == "true" else []
+    given = ["--out", "verdict", "--sarif", "gate.sarif", "--teacher", "teacher", *asked]
+    assert arguments == ["gate", *given, "--", "firmware"]
+    outcome = f"QUICK {outcome}" if asked and outcome == "PASS" else outcome
     assert outputs == {"verdict": outcome, "json": "verdict/verdict.json", "sarif": "gate.sarif"}
 
 

@@ -167,15 +167,25 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def gated(copy: Path, firmware: Path) -> tuple[int, dict[str, Any] | None]:
-    """Exit code and verdict; nothing but a verdict may have been written."""
-    before = {p for p in copy.rglob("*") if not p.is_relative_to(firmware)}
-    code = cli.main(["gate", str(firmware), "--recipe", str(copy / "good.toml"), "--out", str(copy / "verdict")])
+    """Exit code and verdict, those of the quick gate alike; nothing but a verdict may have been written."""
+    quick_code, quick = _gated(copy, firmware, "quick-verdict", "--quick")
+    code, content = _gated(copy, firmware, "verdict")
+    assert quick_code == code
+    if content is not None and quick is not None:
+        assert quick["not_judged"] == ["teacher", "network"]
+        assert quick["checks"] == [row for row in content["checks"] if row["group"] not in quick["not_judged"]]
+    return code, content
+
+
+def _gated(copy: Path, firmware: Path, name: str, *more: str) -> tuple[int, dict[str, Any] | None]:
+    before, out = {p for p in copy.rglob("*") if not p.is_relative_to(firmware)}, copy / name
+    code = cli.main(["gate", str(firmware), "--recipe", str(copy / "good.toml"), "--out", str(out), *more])
     left = {p for p in copy.rglob("*") if not p.is_relative_to(firmware)} - before
     if code == 2:
         assert left == set()
         return code, None
-    assert left == {copy / "verdict", *(copy / "verdict").iterdir()}
-    content: dict[str, Any] = json.loads((copy / "verdict" / reports.JSON).read_text())
+    assert left == {out, *out.iterdir()}
+    content: dict[str, Any] = json.loads((out / reports.JSON).read_text())
     return code, content
 
 
@@ -267,7 +277,7 @@ def test_a_folder_that_is_not_what_was_written_is_refused(
 ) -> None:
     edit, says = AS_THEY_WERE[name]
     edit(copy / "firmware")
-    code, _ = gated(copy, copy / "firmware")
+    code, _ = _gated(copy, copy / "firmware", "verdict")
     told = capsys.readouterr().err
     assert code == 2
     assert told.startswith("error: ")
@@ -321,7 +331,7 @@ def test_a_certificate_that_is_not_this_firmwares_fails(copy: Path, name: str) -
     edit, says = CERTIFICATES[name]
     path = copy / "certificate/certificate.json"
     edit(path.parent if name == "edited" else path)
-    code, content = gated(copy, copy / "firmware")
+    code, content = _gated(copy, copy / "firmware", "verdict", "--quick")
     assert code == 1
     assert content is not None
     failed = [check for check in content["checks"] if not check["passed"]]

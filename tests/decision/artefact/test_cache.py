@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from decision.artefact.cache import HASHES, built_once, cache_folder, private_cache
 from decision.artefact.errors import InputError
 from emulator import core as core_module
-from emulator.cache import HASHES, built_once, cache_folder, private_cache
 from emulator.compile import compile_policy, link_program, tool_environment, toolchain
 from emulator.core import built_core
 from emulator.profile import load_profile
