@@ -83,7 +83,7 @@ the same seeds.
 {table(["recipe", *OFF.values()], [[name, *_off(verdict)] for name, verdict in verdicts.items()])}
 ## The verdict of recipes/{SHOWN}.toml
 ```text
-{printed(verdicts[SHOWN])}
+{printed(verdicts[SHOWN], Path("runs", SHOWN, "verdict"))}
 ```
 """
 
@@ -160,11 +160,11 @@ def _off(verdict: Verdict) -> list[str]:
     return cells
 
 
-def printed(verdict: Verdict) -> str:
-    """As `rlcc gate` prints it where the output is no terminal."""
+def printed(verdict: Verdict, folder: Path) -> str:
+    """As `rlcc gate` prints it where the output is no terminal; ``folder``: the verdict's."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        print_verdict(verdict)
+        print_verdict(verdict, folder)
     return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines())
 
 

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from rlcc.gate.verdict import Verdict
-from rlcc.reports.folder import JSON
+from rlcc.reports.folder import JSON, PAGE
 from rlcc.reports.legend import COLUMNS
 
 WIDTH = 124
@@ -25,6 +25,9 @@ SHARES = {"figure": 25, "limit": 20}
 
 LINE = 80
 """Columns of a stage's lines where the output is not a terminal."""
+
+TIME_CHECKS = (("WCET", "budget.wcet"), ("WCET", "budget.bound"), ("decision", "budget.measured"))
+"""Checks of the decision time, of which a verdict has at most one, and what the summary calls each."""
 
 QUIET_S = 10.0
 """Between two lines of progress where nobody watches."""
@@ -115,8 +118,8 @@ def judged(verdict: Verdict, folder: Path) -> Figures:
     return {"checks": f"{len(verdict.checks)}, {failed} failed", "verdict": str(folder / JSON)}
 
 
-def print_verdict(verdict: Verdict) -> None:
-    """Every check with its figure and limit, the legend, then the outcome and the groups that were not judged."""
+def print_verdict(verdict: Verdict, folder: Path) -> None:
+    """Every check with its figure and limit, the legend, then the summary; ``folder``: the verdict's."""
     out = console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:
@@ -143,5 +146,20 @@ def print_verdict(verdict: Verdict) -> None:
     out.print(legend)
     color = "green" if verdict.passed else "red"
     out.print(f"\n[bold {color}]{verdict.outcome}[/]  {escape(verdict.policy)} on {escape(verdict.profile)}")
+    for line in lines_of(summary(verdict, folder), out.width):
+        out.print(escape(line), soft_wrap=True)
+
+
+def summary(verdict: Verdict, folder: Path) -> Figures:
+    """Returns the decision time, the network metric that is closest to its limit, what was not judged, the report."""
+    checks = {check.id: check for check in verdict.checks}
+    figures: Figures = {}
+    for key, name in TIME_CHECKS:
+        if name in checks:
+            figures[key] = f"{checks[name].value}, limit {checks[name].limit}"
+    closest = checks.get(verdict.measured.get("closest_to_limit") or "")
+    if closest is not None:
+        figures["network"] = f"closest to its limit: {closest.name}, {closest.value}, limit {closest.limit}"
     if verdict.not_judged:
-        out.print(f"not judged: {', '.join(verdict.not_judged)} (run rlcc gate without --quick)")
+        figures["not judged"] = f"{', '.join(verdict.not_judged)} (run rlcc gate without --quick)"
+    return figures | {"report": str(folder / PAGE)}

@@ -153,7 +153,7 @@ def command(firmware: Path, out: Path | None, **asked: Any) -> int:
         if github.running_there():
             click.echo(github.refusal(str(error)))
         raise
-    print_verdict(verdict)
+    print_verdict(verdict, folder)
     if github.running_there():
         for line in github.failures(verdict, firmware):
             click.echo(line)

@@ -118,5 +118,5 @@ def command(recipe_file: Path, out: Path | None, first: str) -> int:
         place = folder / "verdict"
         reports.write(verdict, page(judgement, recipe.emulate, recipe.gate, recipe_file.name, place), place)
         figures |= judged(verdict, place)
-    print_verdict(verdict)
+    print_verdict(verdict, place)
     return 0 if verdict.passed else 1

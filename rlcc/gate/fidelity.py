@@ -74,6 +74,12 @@ class Comparison:
         return self.told and self.metric.off(self.difference) <= self.limit
 
     @property
+    def used(self) -> float:
+        """Returns the difference as a share of its limit, infinite if it was not measured: above 1 the check fails."""
+        off = self.metric.off(self.difference)
+        return inf if isnan(off) or not self.limit else off / self.limit
+
+    @property
     def teacher_passes(self) -> bool:
         """Whether its teacher, 10 ns later, keeps the tolerance beside itself."""
         return not self.metric.off(self.itself) > self.allowed

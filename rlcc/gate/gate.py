@@ -202,6 +202,9 @@ def judge(
             checks += _of_file(manifest, beside)
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
             measured["fidelity"] = [one.to_json() for one in comparisons]
+            measured["closest_to_limit"] = (
+                max(comparisons, key=lambda one: one.used).check().id if comparisons else None
+            )
             measured |= states
         if carried is not None and equal:
             checks += _of_file(manifest, on_linux(prediction.hold(carried, say)))

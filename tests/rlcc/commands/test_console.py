@@ -1,5 +1,6 @@
 """Stages of a command: figures in short lines, progress off a terminal now and then, plurals that agree."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from rlcc.commands import console
 from rlcc.gate.names import named
-from rlcc.gate.verdict import Verdict
+from rlcc.gate.verdict import Check, Verdict
 from rlcc.reports.legend import COLUMNS
 
 WORDS = st.lists(st.text("abcdefgh.,=:0123456789", min_size=1, max_size=60), min_size=1, max_size=12).map(" ".join)
@@ -57,11 +58,33 @@ def test_each_row_of_the_verdict_shows_its_result_and_the_legend_explains_each_c
     ]
     wide = console.console
     monkeypatch.setattr(console, "console", lambda: wide(width))
-    console.print_verdict(Verdict(checks=checks, measured={}, **texts))
+    console.print_verdict(Verdict(checks=checks, measured={}, **texts), Path("v"))
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
     assert lines[1].split() == list(COLUMNS)
     assert [line.split()[-1] for line in lines if line.endswith(("ok", "FAIL*"))] == ["ok", "FAIL*"]
-    last = len(lines) - 1 - lines[::-1].index("", 2)
-    legend = [line.split()[0] for line in lines[last + 1 : -2] if not line.startswith(" ")]
+    *_, before, after = (number for number, line in enumerate(lines) if not line)
+    legend = [line.split()[0] for line in lines[before + 1 : after] if not line.startswith(" ")]
     assert legend == list(COLUMNS)
     assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize(
+    ("ids", "keys"),
+    [
+        (["budget.wcet", "budget.slowest_vector"], ["WCET", "report"]),
+        (["budget.bound", "network.loss[many-to-one:8]"], ["WCET", "network", "report"]),
+        (["network.loss[many-to-one:8]", "budget.measured"], ["decision", "network", "report"]),
+        (["budget.not_run"], ["report"]),
+    ],
+)
+def test_a_verdict_ends_with_what_matters(ids: list[str], keys: list[str]) -> None:
+    texts = dict.fromkeys(("policy", "profile", "firmware", "student", "teacher"), "p")
+    checks = [
+        Check(id=each, group="budget", name=f"name of {each}", value=f"value of {each}", limit="1", passed=True)
+        for each in ids
+    ]
+    measured = {"closest_to_limit": "network.loss[many-to-one:8]"}
+    found = console.summary(Verdict(checks=checks, measured=measured, **texts), Path("v"))
+    assert list(found) == keys
+    assert found["report"] == "v/report.html"
+    assert [each for each in ids if f"value of {each}" in str(found)] == ids[: len(keys) - 1]

@@ -68,6 +68,23 @@ def test_tolerances_hold_on_the_sides_they_are_meant_for(change: Metrics, failin
     assert [c.id for c in checks if not c.passed] == ([f"network.{failing}[many-to-one:8]"] if failing else [])
 
 
+@pytest.mark.parametrize(
+    ("change", "metric", "used"),
+    [
+        ({"goodput": 0.945}, "goodput", 0.5),
+        ({"goodput": 0.945, "latency_mean_us": 20.3}, "latency_mean_us", 0.75),
+        ({"jain": 0.81, "loss": 0.00105}, "jain", 0.9),
+        ({"loss": 0.0, "jain": 1.0, "goodput": 0.951}, "goodput", 0.1),  # what is better uses nothing of its limit
+        ({"loss": 0.0012}, "loss", 2.0),
+        ({"goodput": math.nan, "loss": 0.002}, "goodput", math.inf),
+    ],
+)
+def test_what_is_used_of_a_limit_says_which_check_is_closest_to_it(change: Metrics, metric: str, used: float) -> None:
+    closest = max(compare(runs(GOOD, GOOD | change), ALLOWED), key=lambda one: one.used)
+    assert closest.metric.metric == metric
+    assert closest.used == pytest.approx(used)
+
+
 # --- noise -----------------------------------------------------------------------------------------------------------
 
 BASE = {"latency_mean_us": 100.0}

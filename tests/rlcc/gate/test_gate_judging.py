@@ -216,6 +216,7 @@ def test_a_good_folder_passes_with_every_group_in_its_order(stage: Stage) -> Non
         "teacher": vars(stage.errors),
         "network": [PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)).to_json() for name in ROLES],
         "fidelity": [one.to_json() for one in compared()],
+        "closest_to_limit": "network.goodput[many-to-one:2]",
         "neighbourhood": vars(OUTSIDE),
         "distance": CLAIM.model_dump(mode="json"),
     }
