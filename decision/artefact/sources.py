@@ -74,6 +74,8 @@ READERS: dict[str, Callable[[str], str]] = {
 }
 VERBATIM = (".csv", ".sv", ".S", ".ld")
 """Suffixes of sources that are hashed byte by byte."""
+LOADER = "importlib.import_module"
+"""What loads modules by names that no import statement has."""
 
 
 def meaning(path: Path) -> bytes:
@@ -126,7 +128,7 @@ def imported(modules: Iterable[str], root: Path) -> list[Path]:
         if path.suffix == ".py":
             names = _digests.of(path)[1:]
             todo += [each for each in names if each.partition(".")[0] in _packages(root) and _file(each, root)]
-            if "importlib" in names or "importlib.import_module" in names:
+            if LOADER in names:
                 package = name if path.stem == "__init__" else parent
                 there = (*path.parent.glob("[!_]*.py"), *(each.parent for each in path.parent.glob("*/__init__.py")))
                 todo += [f"{package}.{each.stem}" for each in there]
@@ -156,8 +158,8 @@ def _file(name: str, root: Path) -> Path | None:
 
 
 def _imports(path: Path, content: bytes) -> list[str]:
-    """Returns imported names; none of a file with a syntax error. Functions in ``__init__`` files are skipped: their
-    imports are lazy exports."""
+    """Returns imported names, ``LOADER`` if the file refers to it; none of a file with a syntax error. Functions in
+    ``__init__`` files are skipped: their imports are lazy exports."""
     try:
         tree = _parsed(content.decode())
     except (SyntaxError, ValueError, RecursionError):
@@ -168,6 +170,8 @@ def _imports(path: Path, content: bytes) -> list[str]:
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Attribute) and node.attr == "import_module":
+            names.append(LOADER)
     return names
 
 

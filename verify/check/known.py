@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from verify.check.assignments import Assignments
 from verify.check.linear import Question, ascending, linear, question
 from verify.check.solver import Prove, Undecided, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
@@ -48,6 +49,7 @@ class Oracle:
     asked: int = 0
     prove: Prove | None = None
     _answers: dict[object, bool] = field(default_factory=dict)
+    _assignments: Assignments = field(default_factory=Assignments)
 
     def impossible(self, conditions: list[Term], known: "Known", multiply: bool = True) -> bool:
         """Whether no input satisfies all conditions, on a path where ``known`` bounds the factors of products."""
@@ -57,7 +59,7 @@ class Oracle:
         key = (multiply, tuple(wanted), frozenset((x, known.span(x)) for x in factors))
         if key not in self._answers:
             self.asked += 1
-            self._answers[key] = impossible(wanted, known.span, self.solver, multiply, self.prove)
+            self._answers[key] = impossible(wanted, known.span, self.solver, multiply, self.prove, self._assignments)
         return self._answers[key]
 
 

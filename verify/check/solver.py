@@ -4,19 +4,19 @@ Products of two unknown factors are first left abstract: a number that is the sa
 and within the product of the factors' bounds. If that is impossible, so is the real thing. Else they are multiplied.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import bitwuzla
 import cvc5
 
+from verify.check.assignments import Assignment, Assignments, Bounds
 from verify.check.linear import linear
-from verify.check.terms import Term, text, unshifted
+from verify.check.terms import Term, shifted_factors, text, whole_factors
 
 MILLISECONDS = 20_000
 SEVERAL = 3
-Bounds = Callable[[Term], tuple[int, int]]
 Prove = Callable[[str], None]
 """Proves that a script is unsatisfiable, or raises (verify.check.proofs)."""
 
@@ -26,22 +26,32 @@ class Undecided(Exception):
 
 
 def impossible(
-    conditions: Sequence[Term], bounds: Bounds, solver: str, multiply: bool, prove: Prove | None = None
+    conditions: Sequence[Term],
+    bounds: Bounds,
+    solver: str,
+    multiply: bool,
+    prove: Prove | None = None,
+    assignments: Assignments | None = None,
 ) -> bool:
     """Whether no values satisfy all conditions. ``bounds`` of a factor follow from the conditions.
 
     Without ``multiply`` products stay abstract: True is as good, False may be wrong. With ``prove`` True is proved.
+    ``assignments`` that satisfied other conditions are tried first, and one that the solver finds is added.
     """
-    script = _Script(conditions, bounds, exact=False)
-    if _unsat(script.text(), solver, prove):
-        return True
-    if not (multiply and script.products):
+    multiply = multiply and any(a.products for a in conditions)
+    if assignments is not None and not multiply and assignments.satisfy(conditions, bounds):
         return False
-    return _unsat(_Script(conditions, bounds, exact=True).text(), solver, prove)
+    script = _Script(conditions, bounds, exact=False)
+    values: dict[str, int] = {}
+    if _unsat(script.text(), solver, prove, values):
+        return True
+    if assignments is not None and values:
+        assignments.add(script.assignment(values))
+    return multiply and _unsat(_Script(conditions, bounds, exact=True).text(), solver, prove, {})
 
 
-def _unsat(script: str, solver: str, prove: Prove | None) -> bool:
-    if SOLVERS[solver](script) != "unsat":
+def _unsat(script: str, solver: str, prove: Prove | None, values: dict[str, int]) -> bool:
+    if SOLVERS[solver](script, values) != "unsat":
         return False
     if prove is not None:
         prove(script)
@@ -68,6 +78,11 @@ class _Script:
 
     def text(self) -> str:
         return "\n".join(self.lines)
+
+    def assignment(self, values: Mapping[str, int]) -> Assignment:
+        """Returns the values of variables and products by the names that the solver knows them by."""
+        variables = {a: values[name] for a, name in self.names.items() if a.op == "var"}
+        return Assignment(variables, {factors: values[name] for factors, name in self.products.items()})
 
     def _define(self, a: Term) -> None:
         if a in self.names:
@@ -101,15 +116,14 @@ class _Script:
 
     def _product(self, a: Term) -> str:
         """A product by that of its factors before they were shifted left, where the shift has lost nothing."""
-        (x, left), (y, right) = sorted(map(unshifted, a.args), key=lambda part: part[0].serial)
+        (x, left), (y, right) = shifted_factors(a)
         self._define(x)
         self._define(y)
         shift = left + right
         inner = f"(bvshl {self._number(x, y)} (_ bv{shift} 64))"
-        open_ = [(v, k) for v, k in ((x, left), (y, right)) if k and v.op != "const"]
-        if not open_:
+        if not (whole := whole_factors(a)):
             return inner
-        kept = " ".join(f"(bvule {self.names[v]} (_ bv{(1 << 32 - k) - 1} 32))" for v, k in open_)
+        kept = " ".join(f"(bvule {self.names[v]} (_ bv{(1 << 32 - k) - 1} 32))" for v, k in whole)
         return f"(ite (and true {kept}) {inner} {self._number(*a.args)})"
 
     def _number(self, x: Term, y: Term) -> str:
@@ -156,12 +170,21 @@ def answer_of_cvc5(solver: cvc5.Solver, script: str) -> str:
     return _answer(answer)
 
 
-def _bitwuzla(script: str) -> str:
+def _bitwuzla(script: str, values: dict[str, int]) -> str:
     options = bitwuzla.Options()
     options.set(bitwuzla.Option.TIME_LIMIT_PER, MILLISECONDS)
+    options.set(bitwuzla.Option.PRODUCE_MODELS, True)
     parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
     parser.parse(script, True, False)
-    return _answer(str(parser.bitwuzla().check_sat()))
+    solver = parser.bitwuzla()
+    answer = _answer(str(solver.check_sat()))
+    if answer == "sat":
+        values |= {str(name.symbol()): int(solver.get_value(name).value(10)) for name in parser.get_declared_funs()}
+    return answer
+
+
+def _cvc5(script: str, values: dict[str, int]) -> str:
+    return answer_of_cvc5(cvc5.Solver(), script)
 
 
 def _answer(answer: Any) -> str:
@@ -171,4 +194,5 @@ def _answer(answer: Any) -> str:
     return word
 
 
-SOLVERS = {"cvc5": lambda script: answer_of_cvc5(cvc5.Solver(), script), "bitwuzla": _bitwuzla}
+SOLVERS: dict[str, Callable[[str, dict[str, int]], str]] = {"cvc5": _cvc5, "bitwuzla": _bitwuzla}
+"""Each answers a script; if it is satisfiable, it may add values of the declared constants that satisfy it."""

@@ -150,6 +150,16 @@ def unshifted(a: Term) -> tuple[Term, int]:
     return a, 0
 
 
+def shifted_factors(product: Term) -> list[tuple[Term, int]]:
+    """Returns the two factors of a product before they were shifted left, and by how much."""
+    return sorted(map(unshifted, product.args), key=lambda part: part[0].serial)
+
+
+def whole_factors(product: Term) -> list[tuple[Term, int]]:
+    """Returns those of ``shifted_factors`` whose shift may lose bits."""
+    return [(x, k) for x, k in shifted_factors(product) if k and x.op != "const"]
+
+
 def negate(a: Term) -> Term:
     return make("not", a)
 

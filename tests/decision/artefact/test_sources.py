@@ -150,3 +150,25 @@ def test_all_that_a_module_imports_is_found(house: Path) -> None:
 def test_a_module_that_is_not_there_is_told(house: Path) -> None:
     with pytest.raises(InputError, match=r"a\.gone"):
         imported(["a.gone"], house)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("from importlib import import_module", True),
+        ("import importlib\ndef f(name):\n    return importlib.import_module(name)", True),
+        ("from importlib import metadata", False),
+        ("import importlib.metadata\nVERSION = importlib.metadata.version('x')", False),
+        ("def broken(:", False),
+    ],
+)
+def test_a_package_counts_whole_only_where_it_loads_modules_by_name(tmp_path: Path, text: str, whole: bool) -> None:
+    package = tmp_path / "p"
+    package.mkdir()
+    for name, content in {"__init__": "", "loads": text, "other": ""}.items():
+        (package / f"{name}.py").write_text(content)
+    assert {path.stem for path in imported(["p.loads"], tmp_path)} == {
+        "__init__",
+        "loads",
+        *(["other"] if whole else []),
+    }

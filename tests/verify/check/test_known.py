@@ -535,7 +535,9 @@ def test_a_product_is_that_of_the_factors_before_they_were_shifted() -> None:
 def test_an_oracle_asks_its_solver_each_question_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[object, ...]] = []
 
-    def impossible(conditions: list[Term], bounds: object, solver: str, multiply: bool, proofs: object) -> bool:
+    def impossible(
+        conditions: list[Term], bounds: object, solver: str, multiply: bool, proofs: object, assignments: object
+    ) -> bool:
         asked.append((tuple(conditions), solver, multiply, proofs))
         return len(asked) % 2 == 1
 

@@ -56,7 +56,7 @@ def test_a_solver_that_calls_everything_impossible_is_told_from_one_that_is_righ
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It would accept any code: what it says is proved by another, which shows the values."""
-    monkeypatch.setitem(SOLVERS, "bitwuzla", lambda _: "unsat")
+    monkeypatch.setitem(SOLVERS, "bitwuzla", lambda *_: "unsat")
     with pytest.raises(Contradiction, match="cvc5 satisfies a question"):
         impossible([negate(make("=", X, Y))], lambda _: (0, 9), "bitwuzla", multiply=False, prove=Proofs().add)
     wrong = with_code(plus=encode("addi", A0, A0, imm=2))
@@ -74,7 +74,7 @@ def test_right_code_is_accepted_and_wrong_code_refused_as_without_proofs() -> No
 def test_what_cvc5_does_not_prove_in_its_time_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("verify.check.solver.MILLISECONDS", 1)
     abstract, exact = ("sat", "unsat")
-    monkeypatch.setitem(SOLVERS, "bitwuzla", lambda script: exact if "bvmul" in script else abstract)
+    monkeypatch.setitem(SOLVERS, "bitwuzla", lambda script, _: exact if "bvmul" in script else abstract)
     factors = make("=", make("prod", X, Y), const(4294967291 * 4294967279, 64)), make("bvult", X, Y)
     with pytest.raises(Undecided):
         impossible(factors, lambda _: (0, (1 << 32) - 1), "bitwuzla", multiply=True, prove=Proofs().add)
