@@ -19,7 +19,8 @@ from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.student import load_student
 from distill.rollout import collect
 from netsim.policies import interpreted
-from rlcc.drift import MOST, Drift, drift, error_in, seen_in
+from rlcc.commands.drift import DRIFT_LIMIT
+from rlcc.drift import Drift, drift, error_in, seen_in
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
 from rlcc.reports.pages import table
@@ -85,7 +86,7 @@ def section(name: str, each: Sequence[Row]) -> str:
             f"{row.drift.apart:.3f}",
             f"{row.drift.beyond:.3f}",
             f"{row.drift.unseen:.3f}",
-            "DRIFTED" if row.drift.beyond > MOST else "",
+            "DRIFTED" if row.drift.beyond > DRIFT_LIMIT else "",
             f"{row.error:.4f}",
         ]
         for row in each
@@ -94,11 +95,12 @@ def section(name: str, each: Sequence[Row]) -> str:
 
 
 def page(runs: Path) -> str:
+    share = f"{DRIFT_LIMIT:.0%}"
     text = f"""# How far drift tells new traffic
 {made_by("python -m bench.drift")}
 
 Each student drives in networks with seed {SEED}, which nothing of its making had, beside where it was asked when it
-drove in its recipe's rollouts: [rlcc drift](../drift.md), which says DRIFTED where over {MOST:.0%} of the decisions are
+drove in its recipe's rollouts: [rlcc drift](../drift.md), which says DRIFTED where over {share} of the decisions are
 beyond. Off its teacher: the student's decisions in the states that it met; of RL-CC's multiplier the root mean square
 error, of ACC's choice the part of the decisions that differ.
 """

@@ -1,4 +1,5 @@
-"""The tables of options in the docs, made from the models of the options and from the commands.
+"""The tables of options in the docs, made from the models of the options and from the commands; and the records of the
+models' fields that the command line is made from (rlcc/commands/model_options.json).
 
 python -m bench.option_tables       writes them anew where a field, a default or a help text has changed
 """
@@ -14,14 +15,19 @@ import click
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from decision.artefact.documents import write_atomically
+from bench.option_records import records_of
+from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.shown import shown_default
 from distill.options import DistillOptions
-from rlcc.recipe import EmitOptions
+from rlcc.commands.model_options import FILE
+from rlcc.recipe import EmitOptions, EmulateOptions
+from rlcc.search.options import SearchOptions
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RECIPE_TABLES: dict[str, type[BaseModel]] = {"distill": DistillOptions, "emit": EmitOptions}
 """Tables of a recipe whose rows in docs/run.md are made here."""
+OPTION_TABLES = RECIPE_TABLES | {"emulate": EmulateOptions, "search": SearchOptions}
+"""Tables whose keys are options of commands."""
 COMMANDS = ("distill", "emit")
 """Commands whose table of options is made here, in the page of that name."""
 HEAD = "| option | default | meaning |"
@@ -60,6 +66,11 @@ def page(text: str, name: str) -> str:
     return text
 
 
+def records() -> str:
+    """Returns the text of rlcc/commands/model_options.json."""
+    return dump_json({name: records_of(model) for name, model in OPTION_TABLES.items()})
+
+
 def pages() -> list[Path]:
     """The pages with such tables."""
     return [DOCS / f"{name}.md" for name in ("run", *COMMANDS)]
@@ -85,5 +96,6 @@ def _limits(kind: Any) -> str:
 
 
 if __name__ == "__main__":
+    write_atomically(FILE, records())
     for path in pages():
         write_atomically(path, page(path.read_text(), path.stem))

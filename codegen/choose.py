@@ -16,7 +16,6 @@ from codegen.joint import Group, array_of, join, packed, size_of, thresholds_of
 from codegen.walk import Walk
 from decision.artefact.errors import InputError
 
-FORMS = ("auto", "branches", "index", "joint")
 OBJECTIVES = ("worst", "mean", "size")
 
 MOST_ENTRIES = 1 << 16

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from codegen.choose import FORMS, OBJECTIVES, Choice, Limits, choose
+from codegen.choose import OBJECTIVES, Choice, Limits, choose
 from codegen.engines import CostModel, engine_named
+from codegen.form_names import TREE_FORMS
 from codegen.passes.limits import limits
 from codegen.passes.merge import merge
 from codegen.passes.prune import prune
@@ -26,8 +27,9 @@ may be left out."""
 
 @dataclass(frozen=True)
 class Options:
-    """How to compile. ``engine``: the cost model; ``optimise``: worst, mean or size; ``form``: auto or one of
-    ``codegen.choose.FORMS``; ``without``: passes left out; ``one_function``: no function of its own for a tree."""
+    """How to compile. ``engine``: the cost model; ``optimise``: worst, mean or size; ``form``: one of
+    ``codegen.form_names.TREE_FORMS``; ``without``: passes left out; ``one_function``: no function of its own for a
+    tree."""
 
     engine: str = "ibex-small"
     optimise: str = "worst"
@@ -90,7 +92,7 @@ def check(options: Options) -> None:
     """InputError where an option is not one of those there are."""
     engine_named(options.engine)
     chosen: list[tuple[str, str, tuple[str, ...]]] = [("pass", name, PASSES) for name in options.without]
-    chosen += [("form", options.form, FORMS), ("objective", options.optimise, OBJECTIVES)]
+    chosen += [("form", options.form, TREE_FORMS), ("objective", options.optimise, OBJECTIVES)]
     for what, name, known in chosen:
         if name not in known:
             raise InputError(f"there is no {what} {name!r}; choose among {choices(name, known)}")

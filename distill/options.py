@@ -4,7 +4,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from decision.artefact.quantity import DurationPs, parse_duration_ps
+from decision.artefact.quantity import parse_duration_ps
+from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed import RenamedFrom
 from decision.artefact.shown import Shown
 from netsim import scenarios

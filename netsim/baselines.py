@@ -25,7 +25,8 @@ from pydantic import (
 
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
-from decision.artefact.quantity import LINE_FRACTION, RATE_BPS, DurationPs, RateBps, SizeBytes, parse
+from decision.artefact.quantity import LINE_FRACTION, RATE_BPS, parse
+from decision.artefact.quantity_fields import DurationPs, RateBps, SizeBytes
 from decision.artefact.suggest import choices
 from decision.policy.policy import POLICY_NAME
 from netsim import _core

@@ -6,10 +6,12 @@ Engines(4, "coalesce")                .. and a newer event of the flow takes its
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from decision.artefact.errors import InputError
-from netsim import _core
+
+if TYPE_CHECKING:
+    from netsim import _core
 
 Overload = Literal["wait", "drop", "coalesce"]
 OVERLOAD: tuple[Overload, ...] = get_args(Overload)
@@ -42,6 +44,8 @@ class Engines:
 
     def set(self, core: "_core.CohortSpec") -> None:
         """Give them to the devices of a cohort's agents."""
+        from netsim import _core
+
         overload = getattr(_core.Overload, self.overload)
         core.set_engines(self.of_nic, UNLIMITED if self.depth is None else self.depth, overload)
 

@@ -9,7 +9,6 @@ A place does not decide what becomes of a lost task: it says so, and whoever ask
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -42,6 +41,8 @@ class Threads:
     number: int | None = None
 
     def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
+        from concurrent.futures import ThreadPoolExecutor, as_completed
+
         with ThreadPoolExecutor(self.number or usable_cores()) as pool:
             futures = {pool.submit(work, task): at for at, task in enumerate(tasks)}
             try:

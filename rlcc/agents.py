@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from decision.artefact.quantity import DurationPs
+from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed import RenamedFrom
 from decision.artefact.suggest import choices
 from decision.ir.interface import Interface

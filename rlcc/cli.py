@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import click
+from click.shell_completion import CompletionItem
 
 from decision.artefact.compiled import unusable
 from decision.artefact.errors import InputError
-from decision.artefact.extras import missing
 from decision.artefact.suggest import meant
 from decision.artefact.system_errors import told
 from rlcc import __version__
@@ -26,7 +26,8 @@ from rlcc.commands import streams
 COULD_NOT_RUN = 2
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 
-# The command's name -> its line in `rlcc --help`; `rlcc/commands/<name>.py` holds it as `command`.
+# The command's name -> its line in `rlcc --help`; `rlcc/commands/<name>.py` holds it as `command`, and
+# `rlcc/handlers/<name>.py` what it does.
 COMMANDS = {
     "demo": "Run a recipe shipped with rlcc, from teacher to verdict.",
     "run": "Run a recipe: every stage from the teacher to the verdict.",
@@ -68,6 +69,10 @@ class LazyGroup(click.Group):
         command = importlib.import_module(f"rlcc.commands.{cmd_name}").command
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [CompletionItem(name, help=line) for name, line in COMMANDS.items() if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -128,6 +133,8 @@ def _sentence(error: Exception, arguments: Sequence[str]) -> str:
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, ModuleNotFoundError):
+        from decision.artefact.extras import missing  # reads the metadata of distributions, which takes long to import
+
         command = next((word for word in arguments if word in COMMANDS), "")
         if sentence := missing(error.name or "", command):
             return str(sentence)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from teachers.teacher import Teacher
 
 PARTS = 8
-MOST = 0.05
-"""Beyond, of the cells, above which a student has drifted; docs/generated/drift.md has what seen and new gives."""
 FEWEST = 1000
 """Decisions that a figure is made of."""
 

@@ -11,7 +11,8 @@ from codegen.lower import PASSES, Options, check
 from codegen.targets import TARGETS
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
-from decision.artefact.quantity import DurationPs, parse_duration_ps
+from decision.artefact.quantity import parse_duration_ps
+from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed import RenamedFrom
 from decision.artefact.shown import Shown
 from decision.ir.interfaces import FLOW_RATE
@@ -81,9 +82,9 @@ class EmitOptions(_Strict):
 class EmulateOptions(_Strict):
     """The engine profile, and the compiler that makes its machine code."""
 
-    profile: str = "ibex-small"
-    compiler: Literal["clang", "gcc"] = "clang"
-    optimise: str = "-O2"
+    profile: str = Field(default="ibex-small", description="Engine profile, name or TOML file.")
+    compiler: Literal["clang", "gcc"] = Field(default="clang", description="clang, or an installed RISC-V gcc.")
+    optimise: str = Field(default="-O2", description="Optimisation level.")
 
     def toolchain(self) -> Toolchain:
         """All of it looked up; InputError for what is not there."""

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from decision.artefact.documents import Format1, load_toml
-from decision.artefact.quantity import DurationPs
+from decision.artefact.quantity_fields import DurationPs
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.policy.features import PccRlCongestion, RlCcCongestion
 from decision.policy.flow_options import OBSERVED

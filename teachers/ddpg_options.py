@@ -10,7 +10,7 @@ format = 1
 
 from pydantic import Field, model_validator
 
-from decision.artefact.quantity import DurationPs
+from decision.artefact.quantity_fields import DurationPs
 from decision.policy.actions import Level, Multiplier
 from netsim.network import MS
 from teachers.round_options import FCT, REWARD, RoundConfig, RoundTraining, Yardstick

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from decision.artefact.errors import InputError
-from decision.artefact.quantity import DurationPs
+from decision.artefact.quantity_fields import DurationPs
 from decision.policy.actions import Choice, Table
 from netsim.network import MS
 from teachers.load import load

@@ -18,7 +18,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from decision.artefact.quantity import DurationPs, LineFractionQ30, SizeBytes
+from decision.artefact.quantity_fields import DurationPs, LineFractionQ30, SizeBytes
 from decision.ir import exact
 from netsim import scenarios
 from netsim.network import Network

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from bench.forge.judges import Files
-from decision.artefact.quantity import LineFractionQ30
+from decision.artefact.quantity_fields import LineFractionQ30
 from decision.ir.interpret import evaluate
 from decision.ir.program import Program
 from decision.ir.ranks import with_values

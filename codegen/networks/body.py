@@ -8,11 +8,11 @@ import numpy as np
 
 from codegen.body import Body
 from codegen.emit import Emission, emit_body
+from codegen.form_names import NETWORK_FORMS
 from codegen.initialisers import declared, elements
 from codegen.layout import LaidOut
 from codegen.networks.network_c import arrays, described
 from codegen.networks.printer import NetworkPrinter
-from codegen.networks.quantised import FORMS
 from codegen.networks.vectors import make
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
@@ -114,7 +114,7 @@ def _check_report(report: Mapping[str, Any]) -> None:
     """What stands in comments of the C are numbers, also where the policy was read from a file."""
     try:
         held = report["held_out"]
-        if report["form"] not in FORMS:
+        if report["form"] not in NETWORK_FORMS:
             raise ValueError("the form is none")
         integer(report["activation_bits"]), integer(held["decisions"])
         names = ("differ",) if "differ" in held else ("rmse", "p99", "max")

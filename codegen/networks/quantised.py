@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from codegen.form_names import NETWORK_FORMS
 from codegen.networks.accuracy import errors, told
 from codegen.networks.quantise import Bits, check, quantise
 from codegen.networks.recorded import recorded, split
@@ -13,8 +14,6 @@ from decision.policy.network_policy import NetworkPolicy
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories
 
-FORMS = {"mlp-int8": "mlp", "lstm-int8": "lstm"}
-"""Form of the firmware, and the kind of network that it is a form of."""
 HELD_OUT = 5
 """Every fifth flow's decisions are held out of the calibration."""
 MOST_ROWS = 30_000
@@ -32,11 +31,11 @@ def quantised(
     """The quantised teacher with its accuracy on decisions held out. InputError where the form is another network's, or
     the policy one that is not emitted."""
     bits = bits or Bits()
-    if form not in FORMS:
-        raise InputError(f"there is no form {form!r} of a network; choose one of {', '.join(FORMS)}")
+    if form not in NETWORK_FORMS:
+        raise InputError(f"there is no form {form!r} of a network; choose one of {', '.join(NETWORK_FORMS)}")
     kind = policy.architecture.kind
-    if FORMS[form] != kind:
-        right = next(form for form, of in FORMS.items() if of == kind)
+    if NETWORK_FORMS[form] != kind:
+        right = next(form for form, of in NETWORK_FORMS.items() if of == kind)
         raise InputError(f"{policy.name} is an {kind.upper()}, not what {form} is a form of; give --form {right}")
     check(policy)
     calibration, held_out = split(rollouts, every=HELD_OUT, most=MOST_ROWS)

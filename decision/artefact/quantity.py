@@ -5,11 +5,8 @@ Values are exact rationals until the caller asks for integers.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator, PlainSerializer
 
 from decision.artefact.errors import InputError
 
@@ -74,21 +71,3 @@ def _whole(value: Fraction, text: object, unit: str) -> int:
     if value.denominator != 1:
         raise InputError(f"{text!r} is not a whole number of {unit}")
     return int(value)
-
-
-def _reading(reader: Callable[[object], int]) -> BeforeValidator:
-    def validate(value: Any) -> int:
-        try:
-            return reader(value)
-        except InputError as error:
-            raise ValueError(str(error)) from None
-
-    return BeforeValidator(validate)
-
-
-# Pydantic types: they read a quantity with its unit and write it so that reading it gives the same integer.
-DurationPs = Annotated[int, _reading(parse_duration_ps), PlainSerializer(lambda v: f"{v} ps")]
-DurationNs = Annotated[int, _reading(parse_duration_ns), PlainSerializer(lambda v: f"{v} ns")]
-SizeBytes = Annotated[int, _reading(parse_size_bytes), PlainSerializer(lambda v: f"{v} B")]
-RateBps = Annotated[int, _reading(parse_rate_bps), PlainSerializer(lambda v: f"{v} b/s")]
-LineFractionQ30 = Annotated[int, _reading(parse_line_fraction_q30), PlainSerializer(lambda v: f"{v / 2**30!r} line")]

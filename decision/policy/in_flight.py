@@ -11,7 +11,7 @@ from math import ceil
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.artefact.quantity import SizeBytes
+from decision.artefact.quantity_fields import SizeBytes
 from decision.ir.forest import Forest
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30

@@ -46,7 +46,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 
 from decision.artefact.documents import Format1, load_toml, parse_toml, validate
 from decision.artefact.errors import InputError
-from decision.artefact.quantity import DurationNs, LineFractionQ30, RateBps
+from decision.artefact.quantity_fields import DurationNs, LineFractionQ30, RateBps
 from decision.ir.activation import Hidden, Output
 from decision.ir.interface import Interface
 from decision.ir.interfaces import FLOW_RATE, INTERFACES, TRIGGERED

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.artefact.quantity import DurationNs, SizeBytes
+from decision.artefact.quantity_fields import DurationNs, SizeBytes
 
 
 class Probes(BaseModel):

@@ -29,7 +29,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
-from decision.artefact.quantity import LineFractionQ30
+from decision.artefact.quantity_fields import LineFractionQ30
 from decision.ir.expression import Nodes
 from decision.ir.forest import Forest
 from decision.ir.interface import PHASE_SHIFT

@@ -31,7 +31,8 @@ from papers.command import SEEDS, written
 from papers.contenders import PAGES, ROOT, TEACHERS, TRAINING_CACHE
 from papers.runs import say
 from papers.trained import distilled
-from rlcc.drift import MOST, Drift, drift, error_in, seen_in
+from rlcc.commands.drift import DRIFT_LIMIT
+from rlcc.drift import Drift, drift, error_in, seen_in
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
 from rlcc.reports.pages import table, wrapped
@@ -157,6 +158,7 @@ def played(seeds: Sequence[int], work: Path) -> Unseen:
 
 
 def page(found: Unseen, seeds: Sequence[int]) -> str:
+    share = f"{DRIFT_LIMIT:.0%}"
     changed = found.changed
     fct = [by_phase(changed, flows, f"mean FCT of {which}, us") for flows, which in FLOWS.items()]
     against = [
@@ -170,7 +172,7 @@ def page(found: Unseen, seeds: Sequence[int]) -> str:
             f"{100 * its.drift.apart:.1f}",
             f"{100 * its.drift.beyond:.2f}",
             f"{100 * its.drift.unseen:.2f}",
-            "due" if its.drift.beyond > MOST else "not due",
+            "due" if its.drift.beyond > DRIFT_LIMIT else "not due",
             f"{100 * its.differs:.1f}",
         ]
         for (name, traffic), its in found.watched.items()
@@ -202,7 +204,7 @@ Over all phases, in % of the network that keeps to what it learnt:
 {table(["", *FLOWS.values()], against)}
 ## When it is due
 [`rlcc drift`](../../docs/drift.md) of the tree where it drives itself at {LOAD} %: *apart* from what it was made on,
-*beyond* what any of that explains (above {MOST:.0%} it is due), decisions in cells that were never met; beside it
+*beyond* what any of that explains (above {share} it is due), decisions in cells that were never met; beside it
 which of its decisions are not its network's. All in %.
 
 {table(["", "apart", "beyond", "unseen", "drift says", "not its network's"], due)}
@@ -213,7 +215,7 @@ which of its decisions are not its network's. All in %.
 def _words(found: Unseen) -> str:
     """Whether the tree is due in what is new, and whether distilling again gives what the seeds can tell."""
     its, changed = found.watched[TREE, NEW], found.changed
-    due = "is due" if its.drift.beyond > MOST else "is not due"
+    due = "is due" if its.drift.beyond > DRIFT_LIMIT else "is not due"
     off = {which: changed.against(AGAIN, TREE, flows) for flows, which in FLOWS.items()}
     told = ", ".join(f"{figure.text(1)} % for {which}" for which, figure in off.items())
     gives = any(figure.mean < -figure.half for figure in off.values())

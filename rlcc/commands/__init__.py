@@ -1,1 +1,4 @@
-"""One file a command; `rlcc.cli` loads a file only when its command runs."""
+"""The options and the help of each command, one file a command, loaded without what the command works with.
+
+`rlcc.cli` loads the file of one command; its work is in rlcc/handlers.
+"""

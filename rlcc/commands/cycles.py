@@ -1,33 +1,15 @@
 """`rlcc cycles FIRMWARE`: which part, tree and line of the emitted C costs what on the core."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 import click
-from rich.markup import escape
-from rich.table import Table
 
-from decision.artefact.documents import dump_json, validate, write_atomically
-from emulator.build import build
-from emulator.firmware import read_firmware
-from rlcc.commands.console import console, stage
-from rlcc.commands.options import FOLDER, not_within
-from rlcc.gate.emitted import emitted, foreign_option
-from rlcc.recipe import EmulateOptions
-
-if TYPE_CHECKING:
-    from rlcc.cycles.measure import PathCosts
-
-DEFAULT = EmulateOptions()
+from rlcc.commands.handled import handled
+from rlcc.commands.model_options import model_options
+from rlcc.commands.options import FOLDER, foreign_option
 
 
 @click.command()
 @click.argument("firmware", type=FOLDER)
-@click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
-@click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
-@click.option("--optimise", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
+@model_options("emulate", "profile", "compiler", "optimise")
 @click.option(
     "--lines",
     default=12,
@@ -37,88 +19,10 @@ DEFAULT = EmulateOptions()
 )
 @click.option("--out", type=FOLDER, help="Output folder: flame graphs and cycles.json.")
 @foreign_option
-def command(
-    firmware: Path, profile: str, compiler: str, optimise: str, lines: int, out: Path | None, foreign: bool
-) -> None:
+@handled
+def command() -> None:
     """Break down the cycles of FIRMWARE's decision by part, tree and source line, on the worst path and on average.
 
     The worst path is the witness of the certificate next to FIRMWARE if its engine matches, else the slowest vector.
     Exit code 0; 2: could not run.
     """
-    from rlcc.cycles.measure import measure
-
-    chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    engine = validate(EmulateOptions, chosen, "options of rlcc cycles")
-    if out is not None:
-        not_within(firmware, out)
-    read = emitted(firmware, foreign=foreign)
-    with stage("cycles") as (figures, progress):
-        made = build(read_firmware(read), engine.toolchain())
-        used, paths = made.engine, measure(made, progress)
-        figures |= {
-            "engine": used.label(),
-            "compiler": f"{compiler} {optimise}",
-            **{path.name: f"{path.cycles:.4g} cycles = {used.microseconds(path.cycles):.3f} us" for path in paths},
-        }
-        if out is not None:
-            figures["pictures"] = str(out)
-            _write(out, paths, f"{firmware.name} on {used.label()}, {compiler} {optimise}")
-    for path in paths:
-        click.echo(f"{path.name}: {path.of}")
-    _print_parts(paths)
-    _print_lines(paths, lines)
-
-
-def _print_parts(paths: list[PathCosts]) -> None:
-    table = _table("part", paths)
-    names = dict.fromkeys(part for path in paths for part in path.by_part())
-    for name in names:
-        _row(table, [name], [(path.by_part().get(name, 0.0), path.cycles) for path in paths])
-    console().print(table)
-
-
-def _print_lines(paths: list[PathCosts], count: int) -> None:
-    known: dict[tuple[str, int], list[float]] = {}
-    texts: dict[tuple[str, int], str] = {}
-    for n, path in enumerate(paths):
-        for cost in path.lines:
-            key = (cost.function, cost.line)
-            known.setdefault(key, [0.0] * len(paths))[n] += cost.cycles
-            texts[key] = cost.text or cost.function
-    dearest = sorted(known, key=lambda key: (-known[key][0], -known[key][-1], key))[:count]
-    if not dearest:
-        return
-    table = _table("line", paths, "the C")
-    for key in dearest:
-        shares = [(cycles, path.cycles) for cycles, path in zip(known[key], paths, strict=True)]
-        _row(table, [str(key[1] or "-")], shares, [texts[key][:80]])
-    console().print(table)
-
-
-def _table(first: str, paths: list[PathCosts], *more: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first)
-    for path in paths:
-        table.add_column(path.name, justify="right")
-        table.add_column("", justify="right")
-    for name in more:
-        table.add_column(name, no_wrap=True)
-    return table
-
-
-def _row(table: Table, first: list[str], shares: list[tuple[float, float]], last: list[str] | None = None) -> None:
-    cells = [cell for cycles, total in shares for cell in (f"{cycles:.1f}", f"{cycles / total:.0%}")]
-    table.add_row(*map(escape, [*first, *cells, *(last or [])]))
-
-
-def _write(out: Path, paths: list[PathCosts], title: str) -> None:
-    from rlcc.cycles.flame import flame
-
-    out.mkdir(parents=True, exist_ok=True)
-    for path in paths:
-        write_atomically(out / f"{path.name}.svg", flame(path, f"{title}: {path.name}, {path.of}"))
-    document: dict[str, Any] = {
-        path.name: {"of": path.of, "cycles": path.cycles, "lines": [vars(cost) for cost in path.lines]}
-        for path in paths
-    }
-    write_atomically(out / "cycles.json", dump_json(document))

@@ -1,32 +1,22 @@
 """`rlcc emit SOURCE`: write integer-only C of a distilled student (a folder), of a model made elsewhere (a file), or of
 a teacher's network, quantised."""
 
-from pathlib import Path
-from typing import Any
-
 import click
 
-from codegen.choose import FORMS
-from codegen.networks.quantised import FORMS as NETWORK_FORMS
-from decision.artefact.documents import validate
-from decision.artefact.errors import InputError
-from rlcc import stages
-from rlcc.commands.console import Figures, Progress, counted, repeated, stage
-from rlcc.commands.model_options import flag, given, model_options
+from codegen.form_names import NETWORK_FORMS, TREE_FORMS
+from rlcc.commands.handled import handled
+from rlcc.commands.model_options import model_options
 from rlcc.commands.options import FOLDER, out_option
-from rlcc.recipe import EmitOptions, deployment_of, load_recipe
 
-OF_NETWORKS = ("rollouts", "recipe", "activation_bits", "hidden_bits", "context_bytes")
-"""Options that only a network's form takes, besides --target."""
 BITS = click.Choice(["8", "16"])
 
 
 @click.command()
 @click.argument("source", type=FOLDER)
 @click.option("--grid", type=FOLDER, help="Feature ranges of a model file, TOML.")
-@model_options(EmitOptions, "target")
+@model_options("emit", "target")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random test vectors.")
-@model_options(EmitOptions, "engine", "optimise", "form", choices={"form": (*FORMS, *NETWORK_FORMS)})
+@model_options("emit", "engine", "optimise", "form", choices={"form": (*TREE_FORMS, *NETWORK_FORMS)})
 @click.option("--rollouts", type=FOLDER, help="Rollouts to calibrate a quantised network on.")
 @click.option("--recipe", type=FOLDER, help="Recipe of the rollouts, for networks whose agents are not flows.")
 @click.option("--activation-bits", type=BITS, help="Bits of activations (networks).  [default: 16]")
@@ -36,115 +26,14 @@ BITS = click.Choice(["8", "16"])
     type=click.IntRange(4),
     help="Context bytes per flow for a quantised network, if less than the target's.",
 )
-@model_options(EmitOptions, "max_code", "max_table", "max_cycles", "exclude_passes", "one_function", "constants")
+@model_options("emit", "max_code", "max_table", "max_cycles", "exclude_passes", "one_function", "constants")
 @click.option("--dump-passes", "dumps", type=FOLDER, help="Output folder: the program as text after each pass.")
 @out_option
-def command(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **asked: Any) -> None:
+@handled
+def command() -> None:
     """Write the firmware folder OUT: C, header, test vectors and manifest; for a student or network also the adapter.
 
     SOURCE is a student's folder, or a model file of CatBoost (cbm, JSON), XGBoost (JSON), LightGBM (text) or treelite.
     A model file is compared with its library if that is installed: OUT.compared.json. With --form mlp-int8 or
     lstm-int8, SOURCE is a teacher whose network is quantised.
     """
-    chosen = given(asked)
-    with stage("emit") as (figures, progress), repeated(progress) as say:
-        if not source.exists():
-            raise InputError(f"there is no {source}; give the folder of a student or a teacher, or a model file")
-        if chosen.get("form") in NETWORK_FORMS:
-            others = {"grid": grid, "dump-passes": dumps}
-            refused = [name for name in chosen if name not in ("form", "target", *OF_NETWORKS)]
-            refused += [name for name, value in others.items() if value is not None]
-            if refused:
-                raise InputError(f"{flag(refused[0])} is of trees; leave it out with --form {chosen['form']}")
-            if chosen["form"] == "mlp-int8" and "hidden_bits" in chosen:
-                raise InputError("--hidden-bits is of an LSTM, which mlp-int8 is not; leave it out")
-            _emit_network(source, chosen, seed, out, figures)
-            return
-        refused = [name for name in OF_NETWORKS if name in chosen]
-        if refused:
-            raise InputError(f"{flag(refused[0])} is of networks; give --form {' or '.join(NETWORK_FORMS)} too")
-        options = validate(EmitOptions, chosen, "options of rlcc emit")
-        if source.is_file():
-            if "target" in chosen or "constants" in chosen:
-                raise InputError("--target and --constants are for students; the C of a model fits any target")
-            _emit_model(source, grid, options, seed, out, figures, say, dumps)
-        else:
-            if grid is not None:
-                raise InputError("--grid is for model files; a student brings its grid along")
-            stages.emit(source, options, seed, out, figures, dumps)
-
-
-def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, figures: Figures) -> None:
-    from codegen.emit import KIND, Emission
-    from codegen.networks.body import emit_network
-    from codegen.networks.quantise import Bits
-    from codegen.networks.quantised import quantised
-    from decision.artefact.manifest import check_place, opened
-    from distill.rollout import KIND as ROLLOUTS
-    from distill.rollout import read
-    from teachers.load import load
-
-    if "rollouts" not in chosen:
-        raise InputError(
-            f"--form {chosen['form']} is calibrated on recorded decisions; make them with rlcc rollout and name them "
-            "with --rollouts"
-        )
-    check_place(out, KIND)
-    teacher = load(source)
-    target = chosen.get("target", EmitOptions().target)
-    bits = chosen.get("activation_bits", 16), chosen.get("hidden_bits", 8)
-    emission = Emission(target, seed, context_bytes=chosen.get("context_bytes"))
-    parent = opened(chosen["rollouts"], ROLLOUTS)
-    deployment = None
-    if "recipe" in chosen:
-        deployment = deployment_of(load_recipe(chosen["recipe"]), chosen["recipe"])
-    runs = (run.trajectories for run in read(parent, teacher, deployment))
-    policy = quantised(teacher.policy, teacher.weights, teacher.hash, runs, chosen["form"], Bits(*map(int, bits)))
-    details = emit_network(policy, parent.hash, out, emission)
-    off, entries = policy.report["held_out"], details["table_entries"]
-    figures |= {
-        "target": emission.target,
-        "context": f"{details['context_bytes']} of {details['context_limit']} B",
-        "network": f"{chosen['form']}, {policy.report['multiply_accumulates']} multiply-accumulates, "
-        f"{policy.report['table_lookups']} lookups, {details['table_bytes']} B of tables",
-        **stages.not_served(details),
-        "action error": f"{_apart(off)} {off['decisions']:,} held-out decisions",
-        "vectors": f"{details['vectors']:,}, {entries['hit']} of {entries['wanted']} {_entries(off)}",
-    }
-
-
-def _apart(off: dict[str, Any]) -> str:
-    if "differ" in off:
-        return f"row differs from the teacher's in {off['differ']:.3%} of"
-    return f"{off['rmse']:.5f} RMS, {off['p99']:.5f} p99, {off['max']:.5f} max on"
-
-
-def _entries(off: dict[str, Any]) -> str:
-    return "rows chosen" if "differ" in off else "entries of its tables looked up"
-
-
-def _emit_model(
-    path: Path,
-    grid: Path | None,
-    options: EmitOptions,
-    seed: int,
-    out: Path,
-    figures: Figures,
-    say: Progress,
-    dumps: Path | None,
-) -> None:
-    from codegen.model_body import at_most, emit_file
-
-    details = emit_file(path, grid, out, seed=seed, options=options.compiler(), dumps=dumps, say=say)
-    grids = ", ".join(f["field"] for f in details["features"])
-    error, visits, form = max(details["error"]), details["visits"], details["form"]
-    figures |= {
-        "model": f"{counted(details['trees'], 'tree')} of depth <= {details['depth']}, "
-        f"{counted(details['thresholds'], 'threshold')} on {grids}",
-        "task": f"{details['task']}, {details['outputs']} x Q.{details['leaf_bits']}",
-        "library": f"differs by at most {at_most(error)}" if error else "equal",
-        "trees": f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "none",
-        "vectors": f"{details['vectors']:,}, {visits['made']} of {visits['wanted']} branches, leaves, entries visited",
-        **({"notes": "; ".join(details["notes"])} if details["notes"] else {}),
-        "comparison": details["comparison"],
-    }

@@ -1,65 +1,20 @@
 """`rlcc emulate FIRMWARE`: run every vector on the cycle-accurate core."""
 
-from pathlib import Path
-
 import click
-from rich.table import Table
 
-from decision.artefact.documents import dump_json, validate, write_atomically
-from emulator.build import build
-from emulator.firmware import read_firmware
-from emulator.report import EmulationReport
-from rlcc import stages
-from rlcc.commands.console import console, stage
-from rlcc.commands.options import FOLDER, not_within
-from rlcc.gate.emitted import emitted, foreign_option
-from rlcc.recipe import EmulateOptions
-
-DEFAULT = EmulateOptions()
+from rlcc.commands.handled import handled
+from rlcc.commands.model_options import model_options
+from rlcc.commands.options import FOLDER, foreign_option
 
 
 @click.command()
 @click.argument("firmware", type=FOLDER)
-@click.option("--profile", default=DEFAULT.profile, show_default=True, help="Name or TOML file of the engine profile.")
-@click.option("--compiler", default=DEFAULT.compiler, show_default=True, help="clang, or an installed RISC-V gcc.")
-@click.option("--optimise", default=DEFAULT.optimise, show_default=True, help="Optimisation level.")
+@model_options("emulate", "profile", "compiler", "optimise")
 @click.option("--json", "json_file", type=FOLDER, help="Output file: the report as JSON.")
 @foreign_option
-def command(firmware: Path, profile: str, compiler: str, optimise: str, json_file: Path | None, foreign: bool) -> int:
+@handled
+def command() -> None:
     """Run all test vectors of FIRMWARE on the core: bit-equality, and cycles of one decision from call to return.
 
     Exit code 0: all equal, nothing forbidden; 1: otherwise; 2: could not run.
     """
-    chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    engine = validate(EmulateOptions, chosen, "options of rlcc emulate")
-    if json_file is not None:
-        not_within(firmware, json_file)
-    read = emitted(firmware, foreign=foreign)
-    with stage("emulate") as (figures, progress):
-        report = stages.emulate(build(read_firmware(read), engine.toolchain()), figures, progress)
-    if report.slowest is not None:
-        click.echo(f"slowest: vector {report.slowest.index} ({report.slowest.kind}), {report.slowest.cycles} cycles")
-        print_states(report)
-    for wrong in (report.first_mismatch, report.fault, *report.forbidden, *report.oversized):
-        if wrong:
-            click.echo(wrong)
-    if json_file is not None:
-        write_atomically(json_file, dump_json(report.to_json()))
-    return 0 if report.passed else 1
-
-
-def print_states(report: EmulationReport) -> None:
-    """A row for each state of the caches."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for column in ("mean", "p99", "max cycles", "max us", "code misses", "data misses"):
-        table.add_column(column, justify="right")
-    for name, state in report.states.items():
-        cycles = state.cycles
-        times = (f"{cycles.mean:.1f}", str(cycles.p99), str(cycles.max), f"{state.microseconds['max']:.3f}")
-        table.add_row(name, *times, f"{state.instruction_misses:g}", f"{state.data_misses:g}")
-    console().print(table)
-    if report.runner_cycles is not None:
-        click.echo(f"back-to-back: from entry to entry; {report.runner_cycles:g} cycles of it are the runner's own")
-    if "cold" not in report.states:
-        click.echo("no cache on this engine: cold, and after another flow's decision, it is as fast as hot")

@@ -1,36 +1,19 @@
 """`rlcc evaluate POLICY...`: policies side by side in the network."""
 
-from pathlib import Path
-
 import click
-from click.core import ParameterSource
 
-from decision.artefact.documents import dump_json, write_atomically
-from decision.artefact.errors import InputError
-from decision.artefact.manifest import check_place, same_artefact
 from decision.artefact.quantity import parse_duration_ps
-from netsim.engines import OVERLOAD, Engines, Overload
-from netsim.kept import Kept
-from netsim.network import LATEST_PS, US, Network
-from netsim.network_file import load as load_network
-from netsim.scenarios import instantiate
-from netsim.simulation import DURATION_PS
-from rlcc.commands.console import console, stage
-from rlcc.commands.options import FOLDER, quantity, seed_option
+from netsim.engines import OVERLOAD
+from rlcc.commands.handled import handled
+from rlcc.commands.model_options import tables
+from rlcc.commands.options import FOLDER, foreign_option, quantity, seed_option
 from rlcc.commands.where import where_options
-from rlcc.evaluation import contenders, grid, standing_page, summary
-from rlcc.evaluation import suite as suites
-from rlcc.evaluation.doubts import doubts
-from rlcc.evaluation.grid import Cell, Grid, Times
-from rlcc.gate.emitted import emitted, foreign_option
-from rlcc.recipe import EmulateOptions
 
 STACKS = ("netsim", "linux")
-TIME = quantity(parse_duration_ps)
 SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "all-to-all:4", "long-short:8")
 """Few flows and many, several receivers, and a change of load."""
-UNFOLDED = 1000
-"""Columns where the output is not a terminal: a table takes what it needs, and programs read whole lines."""
+PROFILE = tables()["emulate"]["profile"]["default"]
+TIME = quantity(parse_duration_ps)
 
 
 @click.command()
@@ -52,7 +35,10 @@ UNFOLDED = 1000
 @click.option("--duration", callback=TIME, help="Duration of each run; measured from 25 % to 85 %. [default: 200 ms]")
 @click.option("--decision-latency", callback=TIME, help="Decision latency, unless given by @LATENCY.")
 @click.option(
-    "--profile", default=EmulateOptions().profile, show_default=True, help="Engine profile for timing firmware."
+    "--profile",
+    default=tables()["emulate"]["profile"]["default"],
+    show_default=True,
+    help="Engine profile for timing firmware.",
 )
 @click.option("--engines", type=int, help="Engines per NIC; decisions queue for them. [default: one per flow]")
 @click.option("--engine-queue", type=int, help="Queue length of an engine, events.")
@@ -64,27 +50,8 @@ UNFOLDED = 1000
 @click.option("--no-pictures", "pictures", flag_value=False, default=True, help="Skip pictures in --out.")
 @click.option("--json", "json_file", type=FOLDER, help="Output file: all metrics as JSON.")
 @foreign_option
-def command(
-    policies: tuple[str, ...],
-    stack: str,
-    paths: tuple[str, ...],
-    predict: str | None,
-    scenarios: tuple[str, ...],
-    suite: str | None,
-    seeds: tuple[int, ...],
-    duration: int | None,
-    decision_latency: int | None,
-    profile: str,
-    engines: int | None,
-    engine_queue: int | None,
-    overload: Overload | None,
-    network_file: Path | None,
-    metrics: tuple[str, ...],
-    out: Path | None,
-    pictures: bool,
-    json_file: Path | None,
-    foreign: bool,
-) -> None:
+@handled
+def command() -> None:
     """Compare POLICIES in the same networks with the same seeds; print a table.
 
     POLICY is [LABEL=]WHAT[@target:RATIO][@LATENCY]. WHAT is a teacher, a student, a firmware folder, or a baseline by
@@ -93,164 +60,3 @@ def command(
     flows; @class:1 after one selects its queue. With --stack linux a real kernel's TCP carries the flows: firmware of
     the target linux-bpf, cubic, reno, bbr, dctcp.
     """
-    from rlcc.evaluation import report
-
-    metrics = tuple(dict.fromkeys(metrics))
-    summary.check_metrics(metrics)
-    if json_file is not None and json_file.is_dir():
-        raise InputError(f"--json: {json_file} is a folder; name a file")
-    if stack == "linux":
-        _on_linux(policies, paths, predict, scenarios, seeds, duration, metrics, out, pictures, json_file, foreign)
-        return
-    if paths:
-        raise InputError("--path is the bottleneck of --stack linux; in netsim it is --network")
-    if predict is not None:
-        raise InputError("--predict sets netsim beside a kernel; give --stack linux with it")
-    judging = _suite(suite, seeds)
-    if judging is None:
-        network = Network() if network_file is None else load_network(network_file)
-        times = _times(DURATION_PS if duration is None else duration)
-        cells = tuple(Cell(name, name, times, network) for name in dict.fromkeys(scenarios))
-    else:
-        cells, seeds, pictures = suites.cells(judging), tuple(judging.seeds), False
-        policies += tuple(name for name in (*judging.baselines, judging.yardstick) if name not in policies)
-    for cell in cells:
-        instantiate(cell.scenario, seeds[0], cell.times.duration_ps, cell.network)
-    if out is not None:
-        check_place(out / report.FOLDER, report.KIND)
-    waited_for = _engines(engines, engine_queue, overload)
-    read = {path: emitted(path, foreign=foreign) for path in contenders.firmware_folders(policies)}
-    judged: list[standing_page.Judged] = []
-    with stage("evaluate") as (figures, progress):
-        with contenders.opened(
-            policies,
-            decision_latency_ps=decision_latency,
-            profile=profile,
-            engines=waited_for,
-            progress=progress,
-            read=read,
-        ) as competing:
-            asked = Grid(tuple(competing), cells, tuple(dict.fromkeys(seeds)))
-            if judging is not None:
-                standing_page.others([c.label for c in competing], judging)
-            grid.check(asked)
-            keep = None if out is None else Kept(out / report.RUNS)
-            results = grid.run(asked, keep=keep, progress=progress)
-        rows = summary.rows(results)
-        columns = summary.shown_metrics(rows, metrics)
-        if judging is not None:
-            judged = standing_page.judge(rows, judging)
-        figures["runs"] = f"{len(results.outcomes):,}"
-        if keep is not None and keep.reused:
-            figures["cached"] = f"{keep.reused:,} in {keep.folder}"
-        if out is not None:
-            progress("writing")
-            standing = None if judging is None else standing_page.page(judged, judging)
-            place = out / report.FOLDER
-            report.write(results, place, metrics=columns, pictures=pictures, profile=profile, standing=standing)
-            figures["evaluation"] = str(place)
-    console(UNFOLDED).print(summary.terminal(rows, columns))
-    for sentence in doubts(results, rows, columns):
-        click.echo(f"warning: {sentence}")
-    if judging is not None:
-        console(UNFOLDED).print(standing_page.terminal(judged, judging))
-    if json_file is not None:
-        write_atomically(json_file, dump_json(report.outcomes(results)))
-
-
-NOT_ON_LINUX = {
-    "suite": "--suite", "decision_latency": "--decision-latency", "profile": "--profile", "engines": "--engines",
-    "engine_queue": "--engine-queue", "overload": "--overload", "network_file": "--network",
-}  # fmt: skip
-"""Options that say something of netsim."""
-
-
-def _on_linux(
-    policies: tuple[str, ...],
-    paths: tuple[str, ...],
-    predict: str | None,
-    scenarios: tuple[str, ...],
-    seeds: tuple[int, ...],
-    duration: int | None,
-    metrics: tuple[str, ...],
-    out: Path | None,
-    pictures: bool,
-    json_file: Path | None,
-    foreign: bool,
-) -> None:
-    """The same table and artefact of a real kernel's TCP."""
-    from emulator.linux.parts import machine_parts
-    from rlcc.evaluation import linux, prediction, report
-
-    asked = click.get_current_context().get_parameter_source
-    for option, written in NOT_ON_LINUX.items():
-        if asked(option) is not ParameterSource.DEFAULT:
-            raise InputError(f"{written} is of netsim; with --stack linux leave it out")
-    chosen = linux.SCENARIOS if asked("scenarios") is ParameterSource.DEFAULT else scenarios
-    cells = linux.cells(chosen, paths or (linux.PATH,), _times(linux.DURATION_PS if duration is None else duration))
-    competing = linux.contenders(policies)
-    for cell in cells:
-        linux.flows_of(cell, seeds[0])
-    if predict is not None:
-        prediction.check(competing, cells)
-    if out is not None:
-        check_place(out / report.FOLDER, report.KIND)
-    for contender in competing:
-        if contender.kind == "firmware":
-            same_artefact(emitted(Path(str(contender.policy)), foreign=foreign), contender.hash)
-    with stage("evaluate") as (figures, progress):
-        parts = machine_parts(progress)
-        grid_asked = Grid(tuple(competing), cells, tuple(dict.fromkeys(seeds)))
-        keep = None if out is None else Kept(out / report.RUNS)
-        results = linux.run_grid(grid_asked, parts, keep=keep, progress=progress)
-        rows = summary.rows(results)
-        columns = list(metrics) or [name for name in linux.METRICS if any(name in row.mean for row in rows)]
-        columns += [] if metrics else [name for name in summary.FINITE if any(name in row.mean for row in rows)]
-        figures |= {"guests": f"{len(results.outcomes):,}", "kernel": f"Linux {parts.kernel_release}"}
-        if keep is not None and keep.reused:
-            figures["cached"] = f"{keep.reused:,} in {keep.folder}"
-        compared = prediction.compare(results, keep) if predict is not None else []
-        if out is not None:
-            place = out / report.FOLDER
-            machine = {"kernel": parts.kernel_release, "hash": parts.hash, "packages": list(parts.packages)}
-            report.write(results, place, metrics=columns, pictures=pictures, profile="", machine=machine)
-            figures["evaluation"] = str(place)
-    console(UNFOLDED).print(summary.terminal(rows, columns))
-    if compared:
-        console(UNFOLDED).print(summary.plain(prediction.HEADINGS, prediction.lines(compared)))
-    for sentence in doubts(results, rows, columns):
-        click.echo(f"warning: {sentence}")
-    if json_file is not None:
-        write_atomically(json_file, dump_json(report.outcomes(results)))
-    if predict == "hold" and any(c.failing for c in compared):
-        click.get_current_context().exit(1)
-
-
-def _suite(name: str | None, seeds: tuple[int, ...]) -> suites.Suite | None:
-    """The suite asked for, with the seeds asked for where there are any. It brings everything that makes its cells."""
-    if name is None:
-        return None
-    asked = click.get_current_context().get_parameter_source
-    for option, written in (("scenarios", "--scenario"), ("duration", "--duration"), ("network_file", "--network")):
-        if asked(option) is not ParameterSource.DEFAULT:
-            raise InputError(f"--suite brings its own cells; leave out {written}, or change a copy of its file")
-    suite = suites.load(name)
-    if asked("seeds") is ParameterSource.DEFAULT:
-        return suite
-    if len(set(seeds)) < 2:
-        raise InputError("--suite: one seed says nothing of what is chance; give two --seed at least")
-    return suite.model_copy(update={"seeds": list(dict.fromkeys(seeds))})
-
-
-def _engines(number: int | None, queue: int | None, overload: Overload | None) -> Engines | None:
-    if number is not None:
-        return Engines(number, overload or "wait", queue)
-    if queue is not None or overload is not None:
-        raise InputError("--engine-queue and --overload say what happens at engines; say with --engines how many")
-    return None
-
-
-def _times(duration_ps: int) -> Times:
-    if not US <= duration_ps <= LATEST_PS:
-        raise InputError("--duration: a run may last from 1 us to 100 s")
-    return Times.of(duration_ps)

@@ -1,40 +1,16 @@
 """`rlcc gate FIRMWARE`: PASS or FAIL for a CI job."""
 
-import os
 from collections.abc import Callable
-from contextlib import nullcontext
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from decision.artefact.cache import private_cache
-from decision.artefact.documents import dump_json, validate, write_atomically
-from decision.artefact.errors import InputError
 from decision.artefact.quantity import parse_duration_ps
-from netsim.deployment import Deployment
-from rlcc.commands.console import judged, print_verdict, stage
-from rlcc.commands.options import FOLDER, not_within, quantity, share
-from rlcc.commands.time_limit import time_limit
+from rlcc.commands.handled import handled
+from rlcc.commands.options import FOLDER, quantity, share
 from rlcc.commands.where import where_options
-from rlcc.gate.judgement import Judgement
-from rlcc.gate.reference import read_reference
-from rlcc.gate.remembered import Remembered
-from rlcc.gate.verdict import Verdict
-from rlcc.recipe import EmulateOptions, GateOptions, deployment_of, load_recipe, teacher_path
-from rlcc.reports import folder as reports
-from rlcc.reports import github, sarif
-from rlcc.reports.html.page import page
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-WHERE = "options of rlcc gate"
-SIMULATION_ONLY = {
-    "rollouts": "--rollouts", "scenarios": "--scenario", "seeds": "--seed", "linux": "--linux",
-    "max_outside": "--max-outside", "around": "--around", "around_action": "--around-action",
-    "no_distance_proof": "--no-distance-proof",
-}  # fmt: skip
-"""Options of the groups of checks that --quick skips, by parameter."""
 
 
 def _limits(command: Command) -> Command:
@@ -130,7 +106,8 @@ def _limits(command: Command) -> Command:
     "--out", type=FOLDER, help="Output folder of the verdict. [default: verdict, or quick-verdict, next to FIRMWARE]"
 )
 @where_options("threads")
-def command(firmware: Path, out: Path | None, **asked: Any) -> int:
+@handled
+def command() -> None:
     """Judge FIRMWARE: equality with the model, proof, worst case and budget, sizes, regression, actions and closed
     loop.
 
@@ -138,104 +115,3 @@ def command(firmware: Path, out: Path | None, **asked: Any) -> int:
     loop are not judged. Writes verdict.json, junit.xml, summary.md and report.html. Exit code 0: PASS or QUICK PASS, 1:
     FAIL, 2: could not run.
     """
-    folder = out or firmware.resolve().parent / ("quick-verdict" if asked["quick"] else "verdict")
-    try:
-        if out is not None:
-            not_within(firmware, out)
-        _keep_reference(asked["reference"], folder)
-        if firmware.resolve() != folder.resolve():
-            reports.discard(folder)  # before anything may be wrong: what stands there after a run is that run's
-        if asked["sarif_file"] is not None:
-            sarif.discard(asked["sarif_file"], firmware)
-        with time_limit(asked["time_limit"], "the gate"), private_cache() if asked["no_cache"] else nullcontext():
-            verdict = _judged(firmware, folder, asked)
-    except InputError as error:
-        if github.running_there():
-            click.echo(github.refusal(str(error)))
-        raise
-    print_verdict(verdict, folder)
-    if github.running_there():
-        for line in github.failures(verdict, firmware):
-            click.echo(line)
-        github.summarise(verdict, os.environ)
-    return 0 if verdict.passed else 1
-
-
-def _keep_reference(reference: Path | None, folder: Path) -> None:
-    """InputError where this run's verdict would take the place of the one that it is held against."""
-    if reference is not None and folder.resolve() in (reference.resolve(), *reference.resolve().parents):
-        raise InputError(f"{reference} is in {folder}, which this run writes anew; keep the reference elsewhere")
-
-
-def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
-    from rlcc.gate import gate
-
-    engine, options, teacher = EmulateOptions(), None, asked["teacher"]
-    deployment = Deployment()
-    if asked["recipe_file"] is not None:
-        recipe = load_recipe(asked["recipe_file"])
-        engine, options = recipe.emulate, recipe.gate
-        deployment = deployment_of(recipe, asked["recipe_file"])
-        teacher = teacher or teacher_path(recipe, asked["recipe_file"])
-    chosen = {name: asked[name] for name in ("profile", "compiler", "optimise") if asked[name] is not None}
-    engine = validate(EmulateOptions, engine.model_dump() | chosen, WHERE)
-    options = _options(options, asked)
-    if asked["max_regression"] is not None and asked["reference"] is None:
-        raise InputError("--max-regression is what may be above a reference; give --reference too")
-    if (asked["attestation"] is None) != (asked["key"] is None):
-        raise InputError("--attestation is checked with the public key of who signed it; give --attestation and --key")
-    if asked["quick"] and (given := [flag for name, flag in SIMULATION_ONLY.items() if asked[name]]):
-        raise InputError(f"{given[0]} is for rollouts and networks, which --quick skips; leave out one of the two")
-    reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
-    remembered = Remembered(use=not asked["no_cache"])
-    evidence = gate.Evidence(
-        asked["certificate"], asked["rollouts"], reference, remembered, deployment, recipe=asked["recipe_file"]
-    )
-    with stage("gate") as (figures, progress):
-        judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence, quick=asked["quick"])
-        if asked["attestation"] is not None:
-            verdict = _with_attestation(judgement, asked)
-            judgement = replace(judgement, verdict=verdict)
-        verdict = judgement.verdict
-        progress("report")
-        recipe_name = None if asked["recipe_file"] is None else asked["recipe_file"].name
-        reports.write(verdict, page(judgement, engine, options, recipe_name, folder), folder)
-        if asked["sarif_file"] is not None:
-            write_atomically(asked["sarif_file"], dump_json(sarif.sarif(verdict, firmware)))
-        figures |= judged(verdict, folder)
-        if remembered.hits:
-            figures["cached"] = ", ".join(remembered.hits)
-    return verdict
-
-
-def _with_attestation(judgement: Judgement, asked: dict[str, Any]) -> Verdict:
-    """With the check that files and claims are as signed, last of those of the proof: of what was judged."""
-    from rlcc.attestation import attested
-
-    verdict, sights = judgement.verdict, judgement.sights
-    check = attested(sights.firmware, sights.certificate, asked["attestation"], asked["key"])
-    return verdict.model_copy(update={"checks": [*verdict.checks, check]})
-
-
-def _options(recipe: GateOptions | None, asked: dict[str, Any]) -> GateOptions:
-    """The recipe's limits with what the command line says instead; without a recipe a budget must be given."""
-    if recipe is None and asked["budget"] is None:
-        raise InputError("rlcc gate needs --budget or a --recipe that has one")
-    base: dict[str, Any] = {} if recipe is None else recipe.model_dump(mode="json")
-    said = {
-        "budget": None if asked["budget"] is None else f"{asked['budget']} ps",
-        "scenarios": list(asked["scenarios"]) or None,
-        "seeds": list(asked["seeds"]) or None,
-        "margin": asked["margin"],
-        "max_regression": asked["max_regression"],
-        "proof": False if asked["no_certificate"] else None,
-        "run_on_host": True if asked["run_on_host"] else None,
-    }
-    if asked["linux"]:
-        base["linux"] = (base.get("linux") or {}) | {"paths": list(asked["linux"])}
-    sizes = {name: asked[f"max_{name}"] for name in ("code", "table", "context", "stack")}
-    around = {"limit": asked["max_outside"], "share": asked["around"], "action": asked["around_action"]}
-    around["proof"] = False if asked["no_distance_proof"] else None
-    base["neighbourhood"] = base.get("neighbourhood", {}) | {k: v for k, v in around.items() if v is not None}
-    base["sizes"] = base.get("sizes", {}) | {name: value for name, value in sizes.items() if value is not None}
-    return validate(GateOptions, base | {name: value for name, value in said.items() if value is not None}, WHERE)

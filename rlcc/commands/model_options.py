@@ -1,40 +1,54 @@
-"""Click options of a command made from the model of its options: name, type, limits, default, help and old names.
+"""Click options of a command made from a recipe's table: name, type, limits, default, help and old names.
 
-The model's fields are the one source: a recipe's table is the model, `--help` shows these options, and the tables of
-the docs come from the same fields (`python -m bench.option_tables`).
+The fields of the table's model are the one source. `python -m bench.option_tables` writes them to model_options.json,
+which is read here: a model of pydantic takes longer to import than all of a command's help.
 """
 
+import json
 from collections.abc import Callable, Mapping
-from itertools import chain
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
 
-import annotated_types
 import click
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
-from decision.artefact.renamed import new_names
-from decision.artefact.shown import shown_default, shown_of
 from rlcc.commands.options import renamed_option
 
+FILE = Path(__file__).with_suffix(".json")
 Command = TypeVar("Command", bound=Callable[..., Any])
+Table = Mapping[str, Mapping[str, Any]]
+"""Key -> its record (bench/option_records.py)."""
+
+
+@cache
+def tables() -> Mapping[str, Table]:
+    """Returns all tables by name: "emit", "gate.sizes"."""
+    read: dict[str, Table] = json.loads(FILE.read_text())
+    return read
 
 
 def model_options(
-    model: type[BaseModel], *names: str, choices: Mapping[str, tuple[str, ...]] | None = None
+    table: str | Table,
+    *names: str,
+    flags: Mapping[str, tuple[str, ...]] | None = None,
+    choices: Mapping[str, tuple[str, ...]] | None = None,
+    default: str = "{}",
 ) -> Callable[[Command], Command]:
-    """Returns a decorator that adds an option for each of these fields of the model, in this order.
+    """Returns a decorator that adds an option for each of these keys of the table, in this order.
 
-    An option that is not given is None, or an empty tuple, so that the model's default holds. ``choices``: of a field
-    whose option takes other values than the recipe's key. An old name of a field is refused with the new one named.
+    An option that is not given is None, or an empty tuple, so that the model's default holds. ``flags``: of a key whose
+    option has another name; ``choices``: of a key whose option takes other values; ``default``: the words around each
+    default. An old name of a key is refused with the new one named.
     """
-    old = {new: name for name, new in new_names([model]).items()}
+    records = tables()[table] if isinstance(table, str) else table
 
     def add(command: Any) -> Any:
         for name in reversed(names):
-            if name in old:
-                command = renamed_option(flag(old[name]), flag(name))(command)
-            command = _option(name, model.model_fields[name], (choices or {}).get(name))(command)
+            record = records[name]
+            written = (flags or {}).get(name, (flag(name),))
+            if old := record.get("renamed_from"):
+                command = renamed_option(flag(old), written[0])(command)
+            command = _option(written, record, (choices or {}).get(name), default)(command)
         return command
 
     return add
@@ -46,52 +60,32 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flag(name: str) -> str:
-    """Returns the option of a field's name."""
+    """Returns the option of a key's name."""
     return f"--{name.replace('_', '-')}"
 
 
-def _option(name: str, field: FieldInfo, choices: tuple[str, ...] | None) -> Callable[[Command], Command]:
-    text = str(field.description)
-    if default := shown_default(field):
-        text += f"  [default: {default}]"
-    kind, metadata = _plain(field.annotation, field.metadata)
-    shown = shown_of(field)
-    choices = choices or shown.choices
-    if kind is bool:
-        return click.option(flag(name), is_flag=True, default=None, help=text)
-    if get_origin(kind) is list:
-        return click.option(flag(name), multiple=True, help=f"{text.removesuffix('.')}. Repeatable.")
-    if get_origin(kind) is Literal:
-        choices = choices or tuple(map(str, get_args(kind)))
-    return click.option(flag(name), type=_type(kind, metadata, choices), help=text)
+def _option(
+    flags: tuple[str, ...], record: Mapping[str, Any], choices: tuple[str, ...] | None, default: str
+) -> Callable[[Command], Command]:
+    text = record["help"]
+    if said := record.get("default"):
+        text += f"  [default: {default.format(said)}]"
+    match record["type"]:
+        case "flag":
+            return click.option(*flags, is_flag=True, default=None, help=text)
+        case "list":
+            return click.option(*flags, multiple=True, help=f"{text.removesuffix('.')}. Repeatable.")
+    return click.option(*flags, type=_type(record, choices or record.get("choices")), help=text)
 
 
-def _type(kind: Any, metadata: list[Any], choices: tuple[str, ...]) -> Any:
+def _type(record: Mapping[str, Any], choices: tuple[str, ...] | None) -> Any:
     if choices:
         return click.Choice(choices)
-    if kind not in (int, float):
+    if record["type"] == "text":
         return str
-    low: Any = None
-    high: Any = None
-    low_open = False
-    for each in metadata:
-        match each:
-            case annotated_types.Ge(ge):
-                low = ge
-            case annotated_types.Gt(gt):
-                low, low_open = gt, True
-            case annotated_types.Le(le):
-                high = le
-    ranges: Any = click.IntRange if kind is int else click.FloatRange
-    return kind if low is None and high is None else ranges(low, high, min_open=low_open)
-
-
-def _plain(annotation: Any, metadata: list[Any]) -> tuple[Any, list[Any]]:
-    """Returns the type without None, and all that it is annotated with."""
-    if hasattr(annotation, "__metadata__"):
-        nested = [each.metadata if isinstance(each, FieldInfo) else [each] for each in annotation.__metadata__]
-        return _plain(annotation.__origin__, [*metadata, *chain.from_iterable(nested)])
-    inner = [each for each in get_args(annotation) if each is not type(None)]
-    if get_origin(annotation) in (list, Literal) or len(inner) != 1:
-        return annotation, metadata
-    return _plain(inner[0], metadata)
+    kinds: dict[str, tuple[Any, Any]] = {"integer": (int, click.IntRange), "number": (float, click.FloatRange)}
+    plain, ranges = kinds[record["type"]]
+    low, high, above = record.get("minimum"), record.get("maximum"), record.get("above")
+    if low is None and high is None and above is None:
+        return plain
+    return ranges(low if above is None else above, high, min_open=above is not None)

@@ -12,6 +12,13 @@ from decision.artefact.quantity import LINE_FRACTION, MOST, parse
 FOLDER = click.Path(path_type=Path)
 
 out_option = click.option("--out", required=True, type=FOLDER, help="Output folder.")
+FOREIGN_SOURCES = "--foreign-sources"
+foreign_option = click.option(
+    FOREIGN_SOURCES,
+    "foreign",
+    is_flag=True,
+    help="Compile C that is not as rlcc emits it: only where you trust its author.",
+)
 scenario_option = click.option(
     "--scenario",
     "scenarios",

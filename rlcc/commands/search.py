@@ -1,36 +1,17 @@
 """`rlcc search RECIPE`: search its options for cycles and closeness to the teacher."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import click
-from rich.markup import escape
-from rich.table import Table
 
-from decision.artefact.documents import write_atomically
-from decision.artefact.errors import InputError
-from rlcc.commands.console import console
+from rlcc.commands.handled import handled
+from rlcc.commands.model_options import model_options
 from rlcc.commands.options import FOLDER
 from rlcc.commands.where import where_options
-from rlcc.search.options import MOST_POINTS
-
-if TYPE_CHECKING:
-    from rlcc.search.study import Told
 
 
 @click.command()
 @click.argument("recipe_file", metavar="RECIPE", type=FOLDER)
 @click.option("--out", type=FOLDER, help="Output folder of the search. [default: runs/<recipe's name>/search]")
-@click.option(
-    "--points",
-    type=click.IntRange(1, MOST_POINTS),
-    help="Maximum number of quick evaluations. [default: the recipe's, or 60]",
-)
-@click.option(
-    "--front", type=click.IntRange(0, 1000), help="Number of points to build and prove. [default: the recipe's, or 6]"
-)
+@model_options("search", "points", "front", default="the recipe's, or {}")
 @click.option(
     "--minutes",
     type=click.FloatRange(0, min_open=True),
@@ -41,75 +22,10 @@ if TYPE_CHECKING:
     "--to", type=FOLDER, help="Output file of --point. [default: <recipe's name>-point-N.toml in the search folder]"
 )
 @where_options("threads")
-def command(
-    recipe_file: Path,
-    out: Path | None,
-    points: int | None,
-    front: int | None,
-    minutes: float | None,
-    point: int | None,
-    to: Path | None,
-) -> int:
+@handled
+def command() -> None:
     """Search the options of RECIPE for fewer cycles and a smaller error.
 
     An interrupted search resumes. Output: all points (points.parquet), the Pareto front (front.html) and, with --point
     N, the recipe of a point for `rlcc run`. Requires the extra `search`. Exit code 0: done, 2: could not run.
     """
-    from rlcc.search.run import Search, point_of, run
-
-    search = Search.of(recipe_file, out, points=points, front=front)
-    if point is None:
-        if to is not None:
-            raise InputError("--to names the file of a point's recipe; say which point with --point")
-        print_front(run(search, minutes), search.space.own)
-        return 0
-    told = point_of(search, point)
-    place = to or search.folder / f"{search.name(point)}.toml"
-    if place.resolve() == recipe_file.resolve():
-        raise InputError(f"{place} is the recipe that is searched; choose another --to")
-    write_atomically(place, search.text(told, place.parent))
-    click.echo(place)
-    return 0
-
-
-def print_front(told: list[Told], own: object) -> None:
-    """The proved front and the recipe itself; of a search that has proved none, the predicted front."""
-    from rlcc.search import page
-
-    proved = page.made_front(told)
-    numbers = proved or page.predicted_front(told)
-    numbers += [
-        one.number for one in told if one.point == own and one.number not in numbers and (one.whole or not proved)
-    ][:1]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("point", "cycles", "error", "noise", "tables", "context", "worst", ""):
-        table.add_column(column, overflow="fold")
-    by_number = {one.number: one for one in told}
-    for number in numbers:
-        one = by_number[number]
-        whole, quick = one.whole, one.quick
-        assert quick is not None
-        if proved and whole is not None:
-            figures = [
-                f"{whole.cycles}",
-                f"{whole.error:.3f}",
-                f"{whole.noise:.3f}",
-                f"{whole.table} B",
-                f"{whole.context} B",
-                whole.worst,
-            ]
-        else:
-            error = "-" if quick.error is None else f"{quick.error:.3f}"
-            figures = [
-                f"{quick.price.cycles:.0f} predicted",
-                error,
-                "",
-                f"{quick.price.table} B",
-                f"{quick.price.context} B",
-                quick.worst,
-            ]
-        table.add_row(str(number), *map(escape, figures), "the recipe" if one.point == own else "")
-    out = console()
-    out.print()
-    out.print(table)
-    out.print("\nerror, noise: of what the recipe's tolerance allows, times; the noise is the teacher's own")

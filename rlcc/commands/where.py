@@ -1,13 +1,17 @@
 """`--where` and `--jobs`: where the simulations of a command run, of `rlcc` by click, of a page's by argparse."""
 
-import argparse
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from netsim.places import NAMES, Place, at_place, named
+
+if TYPE_CHECKING:
+    import argparse
 
 WHERE = f"Where simulations run: {', '.join(NAMES)}."
 

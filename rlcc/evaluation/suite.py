@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
-from decision.artefact.quantity import DurationPs
+from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.suggest import choices, meant
 from decision.policy.policy import POLICY_NAME
 from netsim import baselines

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import click
-
 from codegen.differences import differences
 from codegen.emit import KIND, emission_of, program_of
 from decision.artefact.errors import InputError
@@ -12,12 +10,7 @@ from decision.ir.program import Program
 from decision.ir.ranks import same_decision, with_values
 from decision.policy.deciders import Decider, decider_file, load_decider
 from emulator.firmware import PROGRAM
-
-OPTION = "--foreign-sources"
-
-foreign_option = click.option(
-    OPTION, "foreign", is_flag=True, help="Compile C that is not as rlcc emits it: only where you trust its author."
-)
+from rlcc.commands.options import FOREIGN_SOURCES
 
 
 def emitted(folder: Path, *, foreign: bool) -> Opened:
@@ -27,7 +20,7 @@ def emitted(folder: Path, *, foreign: bool) -> Opened:
     ``foreign`` sources are meant."""
     manifest = opened(folder, KIND)
     if not foreign:
-        instead = f"{OPTION} takes it where you trust who wrote its C (docs/emulate.md says what that risks)"
+        instead = f"{FOREIGN_SOURCES} takes it where you trust who wrote its C (docs/emulate.md says what that risks)"
         try:
             wrong = differences(manifest)
         except InputError as error:

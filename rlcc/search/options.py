@@ -4,12 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.artefact.quantity import DurationPs
+from decision.artefact.quantity_fields import DurationPs
 from distill.options import Scenarios
 
 Value = bool | int | float | str
 Bytes = Annotated[int, Field(ge=0, lt=2**31)]
-MOST_POINTS = 100_000
 
 
 class _Strict(BaseModel):
@@ -46,10 +45,8 @@ class SearchLimits(_Strict):
 class SearchOptions(_Strict):
     """Points are judged quickly first; those of the best layers are made, proved and judged in the gate's networks."""
 
-    points: int = Field(default=60, ge=1, le=MOST_POINTS)
-    """Judged quickly, at most."""
-    front: int = Field(default=6, ge=0, le=1000)
-    """Of these, how many are made whole and proved."""
+    points: int = Field(default=60, ge=1, le=100_000, description="Maximum number of quick evaluations.")
+    front: int = Field(default=6, ge=0, le=1000, description="Number of points to build and prove.")
     sampler: Literal["tpe", "nsga2"] = "tpe"
     population: int = Field(default=16, ge=2, le=1000)
     """Of a generation of nsga2; of tpe the points that are drawn before it models anything."""

@@ -6,7 +6,8 @@ import click
 import pytest
 from pydantic import BaseModel, Field
 
-from bench.option_tables import RECIPE_TABLES, key_rows, option_rows, page, pages
+from bench.option_tables import RECIPE_TABLES, key_rows, option_rows, page, pages, records
+from rlcc.commands.model_options import FILE
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda path: path.name)
@@ -21,6 +22,10 @@ def test_a_row_that_was_changed_by_hand_is_found(path: Path) -> None:
     changed = text.replace("Maximum predicted cycles", "Greatest cycles").replace("of DAgger rounds.", "of rounds.")
     assert changed != text
     assert page(changed, path.stem) == text
+
+
+def test_the_records_of_the_command_line_are_as_they_are_made() -> None:
+    assert FILE.read_text() == records(), "python -m bench.option_tables writes it anew"
 
 
 @pytest.mark.parametrize("prefix", list(RECIPE_TABLES))

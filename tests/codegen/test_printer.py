@@ -11,8 +11,9 @@ from drawing import ACTIONS, FEATURES, drawn_programs, drawn_students, make_stud
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from codegen.choose import FORMS, OBJECTIVES, Limits
+from codegen.choose import OBJECTIVES, Limits
 from codegen.ctypes99 import I32, I64, RANGES, U32, U64, literal, type_for
+from codegen.form_names import TREE_FORMS
 from codegen.kernel import head, kernel
 from codegen.layout import context_layout
 from codegen.lower import PASSES, Options
@@ -91,7 +92,7 @@ ways = st.builds(
     Options,
     engine=st.sampled_from(["ibex-small", "ibex-maxperf"]),
     optimise=st.sampled_from(OBJECTIVES),
-    form=st.sampled_from(FORMS),
+    form=st.sampled_from(TREE_FORMS),
     limits=st.sampled_from([Limits(), Limits(table=64), Limits(table=None)]),
     without=st.lists(st.sampled_from([name for name in PASSES if name != "prune"]), unique=True).map(tuple),
     one_function=st.booleans(),
@@ -168,7 +169,7 @@ CANCELLING = Forest(
 )
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TREE_FORMS)
 @pytest.mark.parametrize("without", [(), ("merge",), ("prune", "merge", "limits")])
 def test_trees_that_cancel_each_other_and_constant_trees_compile_in_every_form(
     form, without, tmp_path, host_compiler, run
@@ -179,7 +180,7 @@ def test_trees_that_cancel_each_other_and_constant_trees_compile_in_every_form(
     assert values == [11] * len(rows)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "auto"])
+@pytest.mark.parametrize("form", [form for form in TREE_FORMS if form != "auto"])
 def test_a_threshold_below_the_type_is_refused_in_every_form_where_nothing_prunes_it(form):
     """-5 as a uint32_t would be the greatest of thresholds, not the least."""
     b = ProgramBuilder(Forest(("f0",), (oblivious(((0, -5),), (1, 2)),), (0,), 16), FLOW_RATE)
@@ -191,7 +192,7 @@ def test_a_threshold_below_the_type_is_refused_in_every_form_where_nothing_prune
     assert "-5" not in printed(program, Options(form=form))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TREE_FORMS)
 def test_a_clamp_beyond_32_bits_is_not_the_trees_own(form):
     b = ProgramBuilder(Forest(("f0",), (oblivious(((0, 5),), (1, 2)),), (0,), 16), FLOW_RATE)
     rate = b.state_in("rate_q30", "uint32")

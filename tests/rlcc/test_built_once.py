@@ -13,10 +13,11 @@ from bench.way import Places, entered, functions, watched
 from rlcc import cli
 from rlcc.gate.certified import PLACE as CERTIFICATE
 
-WAY = 194
+WAY = 195
 """Functions of rlcc/ between `rlcc run --from emulate` and the verdict with its report, at most: 178, of which some 50
 draw the report, when this was written (python -m bench.way: all of a recipe's); with rows that are always there and
-a check before a certificate is written 191; with names of checks by id and figures as key and value 194."""
+a check before a certificate is written 191; with names of checks by id and figures as key and value 194; with
+a command's options and its handler apart 195."""
 PLACES = {
     ("emulator/compile.py", "compile_policy"): "compiles",
     ("emulator/compile.py", "link_program"): "links",
@@ -42,7 +43,7 @@ def counted(*arguments: object) -> tuple[int, Counter[str]]:
         done[PLACES.get((file, name), "")] += 1
         entered(way, file, frame)
 
-    import_module("rlcc.commands.run")  # what an import runs is no way
+    import_module("rlcc.handlers.run")  # what an import runs is no way
     watched(lambda: codes.append(cli.main([str(argument) for argument in arguments])), look)
     del done[""]
     done["way"] = functions(way)["rlcc"]

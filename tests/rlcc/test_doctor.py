@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rlcc import cli, doctor
-from rlcc.commands import doctor as doctor_command
 from rlcc.doctor import Finding
+from rlcc.handlers import doctor as doctor_handler
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_a_tool_that_fails_is_absent_and_a_version_is_one_line(program):
     ],
 )
 def test_exit_code_and_table(monkeypatch, capsys, findings, code, words):
-    monkeypatch.setattr(doctor_command, "examine", lambda: iter(findings))
+    monkeypatch.setattr(doctor_handler, "examine", lambda: iter(findings))
     assert cli.main(["doctor"]) == code
     assert words in capsys.readouterr().out
 

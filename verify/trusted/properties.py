@@ -40,7 +40,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from decision.artefact.documents import Format1, load_json, load_toml, validate
 from decision.artefact.errors import InputError
-from decision.artefact.quantity import LineFractionQ30
+from decision.artefact.quantity_fields import LineFractionQ30
 
 
 class _Strict(BaseModel):

@@ -18,8 +18,8 @@ TEACHER = Path(__file__).parents[3] / "fixtures" / "teachers" / "rl-cc-mlp"
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    done = CliRunner().invoke(command, [str(TEACHER), *arguments])
-    return done.exit_code, done.output + (str(done.exception) if done.exception else "")
+    done = CliRunner().invoke(command, [str(TEACHER), *arguments], standalone_mode=False)
+    return done.exit_code or done.return_value, done.output + (str(done.exception) if done.exception else "")
 
 
 def test_every_column_has_its_line_and_a_row_its_multiplier() -> None:

@@ -100,7 +100,7 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
 ) -> None:
     monkeypatch.setattr("rlcc.gate.remembered.cache_folder", lambda: tmp_path / "cache")
     alone: list[str] = []
-    monkeypatch.setattr("rlcc.commands.gate.private_cache", lambda: alone.append("private") or nullcontext())
+    monkeypatch.setattr("rlcc.handlers.gate.private_cache", lambda: alone.append("private") or nullcontext())
     asked: list[str] = []
     monkeypatch.setattr("verify.check.boundary.checked", lambda *_, **__: asked.append("checked"))
 

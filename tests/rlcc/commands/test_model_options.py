@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel, Field
 
+from bench.option_records import records_of
 from bench.option_tables import COMMANDS, RECIPE_TABLES
 from decision.artefact.errors import InputError
 from decision.artefact.renamed import RenamedFrom
@@ -30,7 +31,7 @@ class Drawn(BaseModel):
 
 
 @click.command()
-@model_options(Drawn, *Drawn.model_fields, choices={"goal": ("worst", "mean", "other")})
+@model_options(records_of(Drawn), *Drawn.model_fields, choices={"goal": ("worst", "mean", "other")})
 def command(**values: Any) -> None:
     click.echo(repr(given(values)))
 

@@ -10,7 +10,7 @@ import pytest
 
 from emulator.profile import load_profile
 from rlcc import api, stages
-from rlcc.commands import verify
+from rlcc.handlers import verify
 from rlcc.predicate import predicate_of
 from verify.trusted.certificate import Certificate, read_certificate
 

@@ -1,0 +1,52 @@
+"""`rlcc emulate FIRMWARE`: run every vector on the cycle-accurate core."""
+
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from decision.artefact.documents import dump_json, validate, write_atomically
+from emulator.build import build
+from emulator.firmware import read_firmware
+from emulator.report import EmulationReport
+from rlcc import stages
+from rlcc.commands.console import console, stage
+from rlcc.commands.model_options import given
+from rlcc.commands.options import not_within
+from rlcc.gate.emitted import emitted
+from rlcc.recipe import EmulateOptions
+
+
+def handle(firmware: Path, json_file: Path | None, foreign: bool, **chosen: str | None) -> int:
+    engine = validate(EmulateOptions, given(chosen), "options of rlcc emulate")
+    if json_file is not None:
+        not_within(firmware, json_file)
+    read = emitted(firmware, foreign=foreign)
+    with stage("emulate") as (figures, progress):
+        report = stages.emulate(build(read_firmware(read), engine.toolchain()), figures, progress)
+    if report.slowest is not None:
+        click.echo(f"slowest: vector {report.slowest.index} ({report.slowest.kind}), {report.slowest.cycles} cycles")
+        print_states(report)
+    for wrong in (report.first_mismatch, report.fault, *report.forbidden, *report.oversized):
+        if wrong:
+            click.echo(wrong)
+    if json_file is not None:
+        write_atomically(json_file, dump_json(report.to_json()))
+    return 0 if report.passed else 1
+
+
+def print_states(report: EmulationReport) -> None:
+    """A row for each state of the caches."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for column in ("mean", "p99", "max cycles", "max us", "code misses", "data misses"):
+        table.add_column(column, justify="right")
+    for name, state in report.states.items():
+        cycles = state.cycles
+        times = (f"{cycles.mean:.1f}", str(cycles.p99), str(cycles.max), f"{state.microseconds['max']:.3f}")
+        table.add_row(name, *times, f"{state.instruction_misses:g}", f"{state.data_misses:g}")
+    console().print(table)
+    if report.runner_cycles is not None:
+        click.echo(f"back-to-back: from entry to entry; {report.runner_cycles:g} cycles of it are the runner's own")
+    if "cold" not in report.states:
+        click.echo("no cache on this engine: cold, and after another flow's decision, it is as fast as hot")

@@ -1,0 +1,101 @@
+"""`rlcc run RECIPE`: every stage of a recipe, from the teacher to the verdict."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from codegen.emit import emission_of, options_for
+from codegen.targets import targets_named, unserved
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import check_place, opened
+from decision.artefact.renamed import from_record
+from decision.policy.deciders import student_of
+from distill.options import DistillOptions
+from emulator.build import build as build_firmware
+from emulator.firmware import read_firmware
+from rlcc import stages
+from rlcc.commands.console import judged, print_verdict, stage
+from rlcc.commands.run import RUNS, STAGES
+from rlcc.gate.emulated import KIND as EMULATION
+from rlcc.gate.emulated import keep
+from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
+from rlcc.reports import folder as reports
+from rlcc.reports.html.page import page
+from teachers.load import load
+
+
+def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmware: Path) -> None:
+    """The artefact that a run starts from must be of this recipe: InputError where it was made with other options."""
+    made: object = None
+    asked: object = None
+    place = rollouts
+    if first == "distill":
+        made, asked = opened(rollouts, "rollouts").details.get("options"), recipe.rollout.model_dump(mode="json")
+    elif first == "emit":
+        place = student
+        made = from_record(DistillOptions, student_of(opened(student, "student")).report.get("options", {}))
+        asked = recipe.distill.model_dump(mode="json")
+    elif first in ("emulate", "verify", "gate"):
+        place = firmware
+        emission = emission_of(opened(firmware, "firmware"))
+        made = (emission.target, emission.options, list(emission.fix))
+        asked = (recipe.emit.target, options_for(recipe.emit.target, recipe.emit.compiler()), recipe.emit.constants)
+    if made != asked:
+        raise InputError(f"{place} was made with other options than the recipe's; start at an earlier stage")
+
+
+def handle(recipe_file: Path, out: Path | None, first: str) -> int:
+    from rlcc.gate import gate as gate_stage
+    from rlcc.gate.certified import PLACE as CERTIFICATE
+    from rlcc.gate.certified import discard as discard_certificate
+
+    recipe = load_recipe(recipe_file)
+    folder = out or RUNS / recipe.name
+    reports.discard(folder / "verdict")
+    teacher, deployment = teacher_path(recipe, recipe_file), deployment_of(recipe, recipe_file)
+    reasons = [unserved(target, recipe.pupil.of.agent) for target in targets_named(recipe.emit.target)]
+    if all(reasons):
+        raise InputError(f"{recipe_file}: emit.target: {reasons[0]}")
+    recipe.emit.compiler()
+    tools = recipe.emulate.toolchain()
+    to_run = STAGES[STAGES.index(first) :]
+    rollouts, student, firmware = folder / "rollouts", folder / "student", folder / "firmware"
+    for kind in ("rollouts", "student", "firmware", EMULATION):
+        check_place(folder / kind, kind)
+    check_fresh(recipe, first, rollouts, student, firmware)
+    loaded = load(teacher)
+
+    if "rollout" in to_run:
+        with stage("rollout") as (figures, progress):
+            stages.rollout(loaded, recipe.rollout, rollouts, figures, progress, deployment)
+    if "distill" in to_run:
+        with stage("distill") as (figures, progress):
+            stages.distill_recipe(recipe, loaded, rollouts, student, figures, progress, deployment)
+    if "emit" in to_run:
+        with stage("emit") as (figures, _):
+            stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
+    evidence = gate_stage.Evidence(deployment=deployment, teacher=loaded, recipe=recipe_file)
+    if "emulate" in to_run:
+        with stage("emulate") as (figures, progress):
+            build = build_firmware(read_firmware(firmware), tools)
+            report = stages.emulate(build, figures, progress)
+            keep(report, build, folder / EMULATION, evidence.remembered)
+            evidence = replace(evidence, build=build, emulation=report)
+    if "verify" in to_run:
+        certificate = firmware.resolve().parent / CERTIFICATE
+        discard_certificate(certificate)
+        with stage("verify") as (figures, progress):
+            build = evidence.build or build_firmware(read_firmware(firmware), tools)
+            evidence = replace(evidence, build=build)
+            if recipe.gate.proof:
+                stages.certify(build, loaded, recipe.gate, certificate, figures, progress, evidence.remembered)
+            else:
+                figures["not proved"] = "gate.proof is false"
+    with stage("gate") as (figures, progress):
+        judgement = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
+        verdict = judgement.verdict
+        progress("report")
+        place = folder / "verdict"
+        reports.write(verdict, page(judgement, recipe.emulate, recipe.gate, recipe_file.name, place), place)
+        figures |= judged(verdict, place)
+    print_verdict(verdict, place)
+    return 0 if verdict.passed else 1
