@@ -2,7 +2,8 @@
 
     {"type": "integer", "help": "Maximum tree depth.", "default": "4", "minimum": 1, "maximum": 8}
 
-type: integer, number, text, flag or list; above: a minimum that is excluded; choices; renamed_from: the key's old name.
+type: integer, number, text, flag, list, duration ("0.9 us") or share ("5 %"); items: the type of a list's items;
+above: a minimum that is excluded; choices; renamed_from: the key's old name.
 """
 
 from itertools import chain
@@ -12,26 +13,42 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from decision.artefact.quantity import duration_text
+from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed import RenamedFrom
 from decision.artefact.shown import shown_default, shown_of
 
 TYPES = {bool: "flag", int: "integer", float: "number"}
+DURATION = get_args(DurationPs)[1]
+"""The mark of a field that is a duration in picoseconds."""
 
 
 def records_of(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
     """Returns key -> record of each field that has a description and is no table."""
-    return {name: _record(field) for name, field in model.model_fields.items() if field.description}
+    return {name: record_of(field) for name, field in model.model_fields.items() if field.description}
 
 
-def _record(field: FieldInfo) -> dict[str, Any]:
+def record_of(field: FieldInfo) -> dict[str, Any]:
+    """Returns the record of a field."""
     kind, metadata = _plain(field.annotation, field.metadata)
-    choices = shown_of(field).choices
+    shown, choices = shown_of(field), shown_of(field).choices
     record: dict[str, Any] = {"type": TYPES.get(kind, "text"), "help": str(field.description)}
+    default = shown_default(field)
     if get_origin(kind) is list:
-        record["type"] = "list"
+        item, of_items = _plain(get_args(kind)[0], [])
+        record |= {"type": "list", "items": TYPES.get(item, "text")}
+        if isinstance(field.default, list):
+            default = ", ".join(map(str, field.default))
+        metadata = [*[mark for mark in metadata if isinstance(mark, RenamedFrom)], *of_items]
+    elif DURATION in metadata:
+        record["type"] = "duration"
+        default = duration_text(field.default) if isinstance(field.default, int) else default
+    elif shown.percent:
+        record["type"] = "share"
+        default = f"{field.default * 100:g} %"
     if get_origin(kind) is Literal:
         choices = choices or tuple(map(str, get_args(kind)))
-    if default := shown_default(field):
+    if default:
         record["default"] = default
     if choices:
         record["choices"] = list(choices)

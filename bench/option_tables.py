@@ -15,20 +15,30 @@ import click
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from bench.option_records import records_of
+from bench.option_records import record_of, records_of
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.shown import shown_default
-from distill.options import DistillOptions
+from distill.options import DistillOptions, RolloutOptions
 from rlcc.commands.model_options import FILE
-from rlcc.recipe import EmitOptions, EmulateOptions
+from rlcc.recipe import EmitOptions, EmulateOptions, GateOptions, Neighbourhood, Sizes
 from rlcc.search.options import SearchOptions
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-RECIPE_TABLES: dict[str, type[BaseModel]] = {"distill": DistillOptions, "emit": EmitOptions}
+RECIPE_TABLES: dict[str, type[BaseModel]] = {
+    "rollout": RolloutOptions,
+    "distill": DistillOptions,
+    "emit": EmitOptions,
+    "emulate": EmulateOptions,
+    "gate": GateOptions,
+}
 """Tables of a recipe whose rows in docs/run.md are made here."""
-OPTION_TABLES = RECIPE_TABLES | {"emulate": EmulateOptions, "search": SearchOptions}
+OPTION_TABLES: dict[str, type[BaseModel]] = RECIPE_TABLES | {
+    "gate.neighbourhood": Neighbourhood,
+    "gate.sizes": Sizes,
+    "search": SearchOptions,
+}
 """Tables whose keys are options of commands."""
-COMMANDS = ("distill", "emit")
+COMMANDS = ("distill", "emit", "gate")
 """Commands whose table of options is made here, in the page of that name."""
 HEAD = "| option | default | meaning |"
 DEFAULT = re.compile(r"\s*\[default: (.*)\]$")
@@ -83,7 +93,9 @@ def _is_model(kind: Any) -> bool:
 def _default(field: FieldInfo) -> str:
     if field.is_required() or field.default is None:
         return shown_default(field) or "-"
-    default = json.dumps(field.default) if isinstance(field.default, str) else shown_default(field)
+    default, record = shown_default(field), record_of(field)
+    if isinstance(field.default, str) or record["type"] == "duration":
+        default = json.dumps(record["default"], ensure_ascii=False)
     return f"`{default or str(field.default).lower()}`"
 
 

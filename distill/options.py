@@ -38,10 +38,12 @@ class _Strict(BaseModel):
 class RolloutOptions(_Strict):
     """Which networks the policy is watched in. One run a scenario and seed."""
 
-    scenarios: Scenarios
-    seeds: Seeds = [1]
-    duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("40 ms")
-    decision_latency: DurationPs = parse_duration_ps("900 ns")
+    scenarios: Scenarios = Field(description="Scenarios in which the teacher is simulated, and DAgger rounds run.")
+    seeds: Seeds = Field(default=[1], description="Seeds; one run per scenario and seed.")
+    duration: Annotated[DurationPs, Field(gt=0)] = Field(
+        default=parse_duration_ps("40 ms"), description="Duration of each run."
+    )
+    decision_latency: DurationPs = Field(default=parse_duration_ps("900 ns"), description="Decision latency.")
 
 
 class TriggerTrees(_Strict):

@@ -98,40 +98,57 @@ class Match(_Strict):
     in the first decisions of a crowd of flows, where the teacher acts on what the student's window does not hold.
     """
 
-    rmse: float = Field(default=0.01, ge=0, le=4)
-    p99: float = Field(default=0.05, ge=0, le=4)
-    """What 99 % of the decisions keep."""
-    maximum: float = Field(default=0.35, ge=0, le=4)
+    rmse: float = Field(default=0.01, ge=0, le=4, description="Maximum root mean square of the action error.")
+    p99: float = Field(default=0.05, ge=0, le=4, description="Maximum 99th percentile of the action error.")
+    maximum: float = Field(default=0.35, ge=0, le=4, description="Maximum action error.")
     trigger_difference: Annotated[float, RenamedFrom("triggered")] = Field(
-        default=0.1, ge=0, le=1, exclude_if=lambda share: share == 0.1
+        default=0.1,
+        ge=0,
+        le=1,
+        exclude_if=lambda share: share == 0.1,
+        description="Maximum difference between the shares of decisions in which the two triggers fire.",
     )
-    """Maximum difference between the shares of decisions in which the teacher's and the program's trigger fire."""
-    scenarios: Annotated[Scenarios, BeforeValidator(listed)] | None = None
-    """Of the rollouts that the gate makes where none are given; None: those of the closed loop."""
-    duration: Annotated[DurationPs, Field(gt=0)] = parse_duration_ps("100 ms")
-    """Of each."""
-    seed: int = Field(default=9001, ge=0, lt=2**62)
-    """Of these; no recipe that comes with rlcc distils with it."""
+    scenarios: Annotated[
+        Annotated[Scenarios, BeforeValidator(listed)] | None, Shown(default="those of the closed loop")
+    ] = Field(default=None, description="Scenarios of the rollouts that the gate makes if none are given.")
+    duration: Annotated[DurationPs, Field(gt=0)] = Field(
+        default=parse_duration_ps("100 ms"), description="Duration of each of these rollouts."
+    )
+    seed: int = Field(
+        default=9001, ge=0, lt=2**62, description="Seed of these rollouts; no recipe shipped with rlcc distils with it."
+    )
 
 
 class Neighbourhood(_Strict):
     """How far the student's action may lie outside its teacher's actions around a state, in every cell of its forest
     (rlcc.gate.neighbourhood)."""
 
-    limit: float = Field(default=0.25, ge=0, le=4)
-    """Of the rate: an action is the multiplier - 1."""
-    share: float = Field(default=0.2, ge=0, lt=1)
-    """Around every signal, now and in the window; relative, of its integer."""
-    action: float = Field(default=0.02, ge=0, le=4)
-    """Around every past action."""
-    proved_limit: Annotated[float | None, RenamedFrom("proved")] = Field(default=None, ge=0, le=4)
-    """Limit of the deviation bound over all states; None: ``limit``."""
-    proof: bool = Field(default=True, exclude_if=lambda proof: proof)
-    """A distance over all states that cannot be proved fails; False: its row says that it is not proved, and why."""
-    warm_up: int = Field(default=4, ge=0, le=1000)
-    """How often an LSTM teacher sees the window's oldest decision before the window."""
-    seed: int = Field(default=1, ge=0, lt=2**62)
-    """Of the cells that are looked into where there are too many."""
+    limit: float = Field(
+        default=0.25, ge=0, le=4, description="Maximum deviation from the teacher's action range, as part of the rate."
+    )
+    share: Annotated[float, Shown(percent=True)] = Field(
+        default=0.2, ge=0, lt=1, description="Neighbourhood: relative change of each signal."
+    )
+    action: float = Field(
+        default=0.02, ge=0, le=4, description="Neighbourhood: absolute change of each past action, a multiplier."
+    )
+    proved_limit: Annotated[float | None, RenamedFrom("proved"), Shown(default="neighbourhood.limit")] = Field(
+        default=None, ge=0, le=4, description="Limit of the deviation bound over all states."
+    )
+    proof: bool = Field(
+        default=True,
+        exclude_if=lambda proof: proof,
+        description="Require the deviation bound over all states to be proved; false: its check says why it is not.",
+    )
+    warm_up: int = Field(
+        default=4,
+        ge=0,
+        le=1000,
+        description="Number of times an LSTM teacher sees the window's oldest decision before the window.",
+    )
+    seed: int = Field(
+        default=1, ge=0, lt=2**62, description="Seed of the cells to search if a student has too many for all."
+    )
 
     @property
     def around(self) -> Around:
@@ -144,15 +161,20 @@ class Neighbourhood(_Strict):
         return self
 
 
+OF_PROFILE = Shown(default="the profile's")
+
+
 class Sizes(_Strict):
     """Bytes that the firmware may take beside what the engine's profile allows; None: what that allows."""
 
-    code: Positive | None = None
-    table: Positive | None = None
-    """Constant tables."""
-    context: Positive | None = None
-    """Of a flow."""
-    stack: Positive | None = None
+    code: Annotated[Positive | None, OF_PROFILE] = Field(default=None, description="Maximum code size, bytes.")
+    table: Annotated[Positive | None, OF_PROFILE] = Field(
+        default=None, description="Maximum size of constant tables, bytes."
+    )
+    context: Annotated[Positive | None, OF_PROFILE] = Field(
+        default=None, description="Maximum context size, bytes per flow."
+    )
+    stack: Annotated[Positive | None, OF_PROFILE] = Field(default=None, description="Maximum stack size, bytes.")
 
 
 def _tolerance(allowed: object) -> dict[str, Allowance]:
@@ -176,47 +198,68 @@ class OnLinux(_Strict):
     """Cells that a real kernel's TCP carries under the firmware, of the target linux-bpf, and that netsim must predict
     (rlcc/evaluation/prediction.py)."""
 
-    paths: Annotated[tuple[str, ...], Field(min_length=1)] = (linux.PATH,)
-    """Each RATE, RTT, QUEUE."""
-    scenarios: Annotated[tuple[str, ...], Field(min_length=1)] = ("many-to-one:8",)
-    duration: Annotated[DurationPs, Field(ge=10**11, le=10**14)] = parse_duration_ps("3 s")
-    """Of each, in the guest's time; measured from 25 % to 85 % of it."""
-    seed: int = Field(default=11, ge=0, lt=2**31)
+    paths: Annotated[tuple[str, ...], Field(min_length=1), Shown(default=f'["{linux.PATH}"]')] = Field(
+        default=(linux.PATH,), description="Bottlenecks, each RATE, RTT, QUEUE."
+    )
+    scenarios: Annotated[tuple[str, ...], Field(min_length=1), Shown(default='["many-to-one:8"]')] = Field(
+        default=("many-to-one:8",), description="Scenarios in a real kernel."
+    )
+    duration: Annotated[DurationPs, Field(ge=10**11, le=10**14)] = Field(
+        default=parse_duration_ps("3 s"),
+        description="Duration of each run in the guest's time; measured from 25 % to 85 %.",
+    )
+    seed: int = Field(default=11, ge=0, lt=2**31, description="Seed of these runs.")
 
     def grid(self, firmware: Path) -> Grid:
         """The cells. InputError where the firmware is of another target, or there is nothing to predict."""
         return prediction.grid(firmware, self.paths, self.scenarios, self.duration, self.seed)
 
 
+DEFAULT_TOLERANCE = ", ".join(f'{name} = "{allowed.text()}"' for name, allowed in DEFAULT.items())
+
+
 class GateOptions(_Strict):
     """What a firmware folder must hold to pass."""
 
-    budget: DurationPs
-    scenarios: Annotated[Scenarios, BeforeValidator(listed)] = Field(default="all-kinds", validate_default=True)
-    """A list, or the name of one (rlcc/scenario_lists.toml)."""
-    seeds: Seeds = [11]
-    duration: DurationPs = DURATION_PS
-    window: tuple[DurationPs, DurationPs] = WINDOW_PS
-    tolerance: Tolerance = dict(DEFAULT)
+    budget: DurationPs = Field(description='Maximum decision time, for example "0.9 us".')
+    scenarios: Annotated[Scenarios, BeforeValidator(listed)] = Field(
+        default="all-kinds",
+        validate_default=True,
+        description="Scenario of the closed loop; in a recipe also the name of a list in rlcc/scenario_lists.toml.",
+    )
+    seeds: Seeds = Field(default=[11], description="Seed of the closed loop.")
+    duration: DurationPs = Field(default=DURATION_PS, description="Duration of each run of the closed loop.")
+    window: Annotated[tuple[DurationPs, DurationPs], Shown(default='["50 ms", "170 ms"]')] = Field(
+        default=WINDOW_PS, description="Measured part of each run, from its start."
+    )
+    tolerance: Annotated[Tolerance, Shown(default=DEFAULT_TOLERANCE)] = Field(
+        default=dict(DEFAULT), description="Allowed difference of each metric from the teacher's."
+    )
     match: Match = Match()
     neighbourhood: Neighbourhood = Neighbourhood()
     sizes: Sizes = Sizes()
-    proof: bool = True
-    """The budget is held against the proved worst case, and what cannot be proved fails; False: against a bound over
-    all inputs, else the slowest vector and ``margin``."""
-    margin: float = Field(default=0.1, ge=0, le=10)
-    """Relative, on the slowest vector where nothing is proved."""
-    mean_budget: Annotated[Annotated[DurationPs, Field(gt=0)] | None, RenamedFrom("mean")] = Field(
-        default=None, exclude_if=lambda budget: budget is None
+    proof: bool = Field(
+        default=True,
+        description="Require a certificate; false: compare the budget with a bound over all inputs, else with the "
+        "slowest vector and the margin.",
     )
-    """Budget of the mean decision of a policy with a trigger, as often as it fires in the networks of ``match``; None:
-    ``budget``."""
-    max_regression: float = Field(default=0.05, ge=0, le=10)
-    """Relative, of cycles, code, tables and stack over the reference's."""
-    property: tuple[Property, ...] = ()
-    """What the policy must do, decided for all inputs (verify/trusted/properties.py)."""
-    run_on_host: bool = False
-    """Also compile the C for this machine and run its vectors under the undefined-behaviour sanitizer."""
+    margin: Annotated[float, Shown(percent=True)] = Field(
+        default=0.1, ge=0, le=10, description="Margin on the slowest vector if nothing is proved."
+    )
+    mean_budget: Annotated[
+        Annotated[DurationPs, Field(gt=0)] | None, RenamedFrom("mean"), Shown(default="gate.budget")
+    ] = Field(
+        default=None,
+        exclude_if=lambda budget: budget is None,
+        description="Maximum mean decision time of a policy with a trigger, at the rate it fires in the rollouts.",
+    )
+    max_regression: Annotated[float, Shown(percent=True)] = Field(
+        default=0.05, ge=0, le=10, description="Maximum regression from the reference."
+    )
+    property: Annotated[tuple[Property, ...], Shown(default="none")] = Field(
+        default=(), description="Properties that the policy must have, decided for all inputs."
+    )
+    run_on_host: bool = Field(default=False, description="Also run the C on this machine under sanitizers.")
     linux: OnLinux | None = Field(default=None, exclude_if=lambda linux: linux is None)
     """None: no kernel is booted."""
 

@@ -7,10 +7,12 @@ from pydantic.fields import FieldInfo
 
 @dataclass(frozen=True)
 class Shown:
-    """Marks a field. ``default``: the words for a default; ``choices``: the values, where they are data."""
+    """Marks a field. ``default``: the words for a default; ``choices``: the values, where they are data; ``percent``: a
+    number whose option is written as a share ("5 %")."""
 
     default: str = ""
     choices: tuple[str, ...] = ()
+    percent: bool = False
 
 
 def shown_of(field: FieldInfo) -> Shown:
@@ -23,4 +25,4 @@ def shown_default(field: FieldInfo) -> str:
     if said := shown_of(field).default:
         return said
     unset = field.is_required() or field.default is None or field.default is False or field.default == []
-    return "" if unset else str(field.default)
+    return "" if unset else "true" if field.default is True else str(field.default)

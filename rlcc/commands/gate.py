@@ -1,83 +1,38 @@
 """`rlcc gate FIRMWARE`: PASS or FAIL for a CI job."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
-from decision.artefact.quantity import parse_duration_ps
 from rlcc.commands.handled import handled
-from rlcc.commands.options import FOLDER, quantity, share
+from rlcc.commands.model_options import model_options
+from rlcc.commands.options import FOLDER
 from rlcc.commands.where import where_options
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def _limits(command: Command) -> Command:
-    """What the firmware must hold."""
-    bytes_of = click.IntRange(0, 2**31 - 1)
-    for option in reversed(
-        [
-            click.option(
-                "--budget", callback=quantity(parse_duration_ps), help='Maximum decision time, for example "0.9 us".'
-            ),
-            click.option(
-                "--no-certificate",
-                is_flag=True,
-                help="Compare the budget with measured cycles only; require no certificate.",
-            ),
-            click.option(
-                "--margin", callback=share, help='Margin on the slowest vector if nothing is proved. [default: "10 %"]'
-            ),
-            click.option("--max-code", type=bytes_of, help="Maximum code size, bytes. [default: the profile's]"),
-            click.option(
-                "--max-table", type=bytes_of, help="Maximum size of constant tables, bytes. [default: the profile's]"
-            ),
-            click.option(
-                "--max-context", type=bytes_of, help="Maximum context size, bytes per flow. [default: the profile's]"
-            ),
-            click.option("--max-stack", type=bytes_of, help="Maximum stack size, bytes. [default: the profile's]"),
-            click.option(
-                "--max-outside",
-                type=click.FloatRange(0, 4),
-                help="Maximum deviation from the teacher's action range. [default: 0.25]",
-            ),
-            click.option(
-                "--around", callback=share, help='Neighbourhood: relative change of each signal. [default: "20 %"]'
-            ),
-            click.option(
-                "--around-action",
-                type=click.FloatRange(0, 4),
-                help="Neighbourhood: absolute change of each past action. [default: 0.02]",
-            ),
-            click.option(
-                "--no-distance-proof",
-                is_flag=True,
-                help="Accept an unproved deviation bound; its check says why.",
-            ),
-            click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware, the reference."),
-            click.option(
-                "--max-regression", callback=share, help='Maximum regression from the reference. [default: "5 %"]'
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+SIZE_FLAGS = {name: (f"--max-{name}",) for name in ("code", "table", "context", "stack")}
+NEIGHBOURHOOD_FLAGS = {"limit": ("--max-outside",), "share": ("--around",), "action": ("--around-action",)}
+CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed", "seeds")}
 
 
 @click.command()
 @click.argument("firmware", type=FOLDER)
 @click.option("--recipe", "recipe_file", type=FOLDER, help="Recipe with teacher, engine and limits.")
 @click.option("--teacher", type=FOLDER, help="Teacher to compare the student with.")
-@click.option("--profile", help="Engine profile, name or TOML file. [default: ibex-small]")
-@click.option("--compiler", help="clang or gcc. [default: clang]")
-@click.option("--optimise", help="Optimisation level. [default: -O2]")
-@_limits
+@model_options("emulate", "profile", "compiler", "optimise")
+@model_options("gate", "budget")
+@click.option(
+    "--no-certificate",
+    is_flag=True,
+    help="Require no certificate; compare the budget with a bound over all inputs, else the slowest vector.",
+)
+@model_options("gate", "margin")
+@model_options("gate.sizes", *SIZE_FLAGS, flags=SIZE_FLAGS)
+@model_options("gate.neighbourhood", *NEIGHBOURHOOD_FLAGS, flags=NEIGHBOURHOOD_FLAGS)
+@click.option("--no-distance-proof", is_flag=True, help="Accept an unproved deviation bound; its check says why.")
+@click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware, the reference.")
+@model_options("gate", "max_regression")
 @click.option(
     "--rollouts", type=FOLDER, help="Held-out rollouts of `rlcc rollout`. [default: simulated with a separate seed]"
 )
-@click.option("--scenario", "scenarios", multiple=True, help="Closed-loop networks. Repeatable.")
-@click.option("--seed", "seeds", multiple=True, type=click.IntRange(0), help="Closed-loop networks. Repeatable.")
+@model_options("gate", *CLOSED_LOOP_FLAGS, flags=CLOSED_LOOP_FLAGS, default="the recipe's, or {}")
 @click.option(
     "--certificate", type=FOLDER, help="Certificate file. [default: certificate/certificate.json next to FIRMWARE]"
 )
@@ -94,7 +49,7 @@ def _limits(command: Command) -> Command:
 @click.option(
     "--quick", is_flag=True, help="Skip rollouts and networks. The best outcome is then QUICK PASS, not PASS."
 )
-@click.option("--run-on-host", is_flag=True, help="Also run the C on this machine under sanitizers.")
+@model_options("gate", "run_on_host")
 @click.option(
     "--no-cache",
     is_flag=True,

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
-from rlcc.commands.options import renamed_option
+from decision.artefact.quantity import parse_duration_ps
+from rlcc.commands.options import quantity, renamed_option, share
 
 FILE = Path(__file__).with_suffix(".json")
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -67,15 +68,28 @@ def flag(name: str) -> str:
 def _option(
     flags: tuple[str, ...], record: Mapping[str, Any], choices: tuple[str, ...] | None, default: str
 ) -> Callable[[Command], Command]:
-    text = record["help"]
+    kind, text = record["type"], record["help"]
+    if kind == "list":
+        text = f"{text.removesuffix('.')}. Repeatable."
     if said := record.get("default"):
         text += f"  [default: {default.format(said)}]"
-    match record["type"]:
+    match kind:
         case "flag":
             return click.option(*flags, is_flag=True, default=None, help=text)
         case "list":
-            return click.option(*flags, multiple=True, help=f"{text.removesuffix('.')}. Repeatable.")
+            items = _type({**record, "type": record["items"]}, None)
+            return click.option(*flags, type=items, multiple=True, help=text)
+        case "duration":
+            return click.option(*flags, callback=_duration, help=text)
+        case "share":
+            return click.option(*flags, callback=share, help=text)
     return click.option(*flags, type=_type(record, choices or record.get("choices")), help=text)
+
+
+def _duration(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Returns a duration as a model reads it, in picoseconds."""
+    ps = quantity(parse_duration_ps)(context, parameter, value)
+    return None if ps is None else f"{ps} ps"
 
 
 def _type(record: Mapping[str, Any], choices: tuple[str, ...] | None) -> Any:

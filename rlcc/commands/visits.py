@@ -2,12 +2,10 @@
 
 import click
 
-from decision.artefact.quantity import parse_duration_ps
 from rlcc.commands.handled import handled
-from rlcc.commands.options import FOLDER, quantity
+from rlcc.commands.model_options import model_options
+from rlcc.commands.options import FOLDER
 from rlcc.commands.where import where_options
-
-TIME = quantity(parse_duration_ps)
 
 
 @click.command()
@@ -19,8 +17,7 @@ TIME = quantity(parse_duration_ps)
 @click.option(
     "--seed", "seeds", multiple=True, type=click.IntRange(0), help="Seed. Repeatable. [default: the recipe's, or 1]"
 )
-@click.option("--duration", callback=TIME, help="Duration of each run. [default: the recipe's, or 40 ms]")
-@click.option("--decision-latency", callback=TIME, help="Decision latency. [default: the recipe's, or 900 ns]")
+@model_options("rollout", "duration", "decision_latency", default="the recipe's, or {}")
 @click.option(
     "--samples",
     "samples",

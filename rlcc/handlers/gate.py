@@ -13,13 +13,14 @@ from decision.artefact.documents import dump_json, validate, write_atomically
 from decision.artefact.errors import InputError
 from netsim.deployment import Deployment
 from rlcc.commands.console import judged, print_verdict, stage
+from rlcc.commands.model_options import given
 from rlcc.commands.options import not_within
 from rlcc.commands.time_limit import time_limit
 from rlcc.gate.judgement import Judgement
 from rlcc.gate.reference import read_reference
 from rlcc.gate.remembered import Remembered
 from rlcc.gate.verdict import Verdict
-from rlcc.recipe import EmulateOptions, GateOptions, deployment_of, load_recipe, teacher_path
+from rlcc.recipe import EmulateOptions, GateOptions, Sizes, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 from rlcc.reports import github, sarif
 from rlcc.reports.html.page import page
@@ -73,15 +74,15 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         engine, options = recipe.emulate, recipe.gate
         deployment = deployment_of(recipe, asked["recipe_file"])
         teacher = teacher or teacher_path(recipe, asked["recipe_file"])
-    chosen = {name: asked[name] for name in ("profile", "compiler", "optimise") if asked[name] is not None}
+    chosen = given({name: asked[name] for name in EmulateOptions.model_fields})
     engine = validate(EmulateOptions, engine.model_dump() | chosen, WHERE)
     options = _options(options, asked)
     if asked["max_regression"] is not None and asked["reference"] is None:
         raise InputError("--max-regression is what may be above a reference; give --reference too")
     if (asked["attestation"] is None) != (asked["key"] is None):
         raise InputError("--attestation is checked with the public key of who signed it; give --attestation and --key")
-    if asked["quick"] and (given := [flag for name, flag in SIMULATION_ONLY.items() if asked[name]]):
-        raise InputError(f"{given[0]} is for rollouts and networks, which --quick skips; leave out one of the two")
+    if asked["quick"] and (refused := [flag for name, flag in SIMULATION_ONLY.items() if asked[name]]):
+        raise InputError(f"{refused[0]} is for rollouts and networks, which --quick skips; leave out one of the two")
     reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
     remembered = Remembered(use=not asked["no_cache"])
     evidence = gate.Evidence(
@@ -118,20 +119,13 @@ def _options(recipe: GateOptions | None, asked: dict[str, Any]) -> GateOptions:
     if recipe is None and asked["budget"] is None:
         raise InputError("rlcc gate needs --budget or a --recipe that has one")
     base: dict[str, Any] = {} if recipe is None else recipe.model_dump(mode="json")
-    said = {
-        "budget": None if asked["budget"] is None else f"{asked['budget']} ps",
-        "scenarios": list(asked["scenarios"]) or None,
-        "seeds": list(asked["seeds"]) or None,
-        "margin": asked["margin"],
-        "max_regression": asked["max_regression"],
-        "proof": False if asked["no_certificate"] else None,
-        "run_on_host": True if asked["run_on_host"] else None,
-    }
+    names = ("budget", "scenarios", "seeds", "margin", "max_regression", "run_on_host")
+    said = given({name: asked[name] for name in names} | {"proof": False if asked["no_certificate"] else None})
     if asked["linux"]:
         base["linux"] = (base.get("linux") or {}) | {"paths": list(asked["linux"])}
-    sizes = {name: asked[f"max_{name}"] for name in ("code", "table", "context", "stack")}
+    sizes = {name: asked[f"max_{name}"] for name in Sizes.model_fields}
     around = {"limit": asked["max_outside"], "share": asked["around"], "action": asked["around_action"]}
     around["proof"] = False if asked["no_distance_proof"] else None
-    base["neighbourhood"] = base.get("neighbourhood", {}) | {k: v for k, v in around.items() if v is not None}
-    base["sizes"] = base.get("sizes", {}) | {name: value for name, value in sizes.items() if value is not None}
-    return validate(GateOptions, base | {name: value for name, value in said.items() if value is not None}, WHERE)
+    base["neighbourhood"] = base.get("neighbourhood", {}) | given(around)
+    base["sizes"] = base.get("sizes", {}) | given(sizes)
+    return validate(GateOptions, base | said, WHERE)

@@ -1,33 +1,29 @@
 """`rlcc visits SOURCE`: count where a student is asked, in simulated networks or in a device's samples."""
 
 from pathlib import Path
+from typing import Any
 
 from decision.artefact.documents import validate, write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened
-from decision.artefact.quantity import parse_duration_ps
 from decision.policy.deciders import student_of
 from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.visits import Visits, joined
 from distill.options import RolloutOptions
 from netsim.deployment import Deployment
 from rlcc.commands.console import stage
-from rlcc.commands.options import not_within, quantity
+from rlcc.commands.model_options import given
+from rlcc.commands.options import not_within
 from rlcc.policies import kind_of
-
-TIME = quantity(parse_duration_ps)
 
 
 def handle(
     source: Path,
     recipe: Path | None,
-    scenarios: tuple[str, ...],
-    seeds: tuple[int, ...],
-    duration: int | None,
-    decision_latency: int | None,
     samples: tuple[Path, ...],
     monitor: Path | None,
     out: Path | None,
+    **asked: Any,
 ) -> None:
     if out is None and monitor is None:
         raise InputError("name what to write: --out FILE for the counts, or --monitor FILE for the header")
@@ -40,8 +36,6 @@ def handle(
     for place in filter(None, (out, monitor)):
         not_within(source, place)
     hash = manifest.hash if kind == "student" else manifest.parent("student", source)
-    asked = {"scenarios": list(scenarios), "seeds": list(seeds)}
-    asked |= {"duration": _ps(duration), "decision_latency": _ps(decision_latency)}
     with stage("visits") as (figures, progress):
         if monitor is not None:
             from emulator.firmware import read_firmware
@@ -58,7 +52,7 @@ def handle(
             from netsim.policies import interpreted
             from rlcc.drift import seen_in
 
-            options, deployment = _networks(recipe, {name: value for name, value in asked.items() if value})
+            options, deployment = _networks(recipe, given(asked))
             student = student_of(manifest)
             progress(", ".join(options.scenarios))
             visits = seen_in(hash, student, collect(interpreted(student), options, deployment))
@@ -66,16 +60,12 @@ def handle(
         figures |= {"decisions": f"{visits.decisions:,}", "cells": f"{len(visits.cells):,}", "visits": str(out)}
 
 
-def _ps(time: int | None) -> str | None:
-    return None if time is None else f"{time} ps"
-
-
 def _networks(recipe: Path | None, asked: dict[str, object]) -> tuple[RolloutOptions, Deployment]:
     """Where the student drives: in what is asked for, else as the recipe's rollouts."""
     from rlcc.recipe import deployment_of, load_recipe
 
     if recipe is None:
-        usual = {"scenarios": ["many-to-one:64"], "duration": "40 ms", "decision_latency": "900 ns"}
+        usual = {"scenarios": ["many-to-one:64"]}
         return validate(RolloutOptions, usual | asked, "options of rlcc visits"), Deployment()
     read = load_recipe(recipe)
     theirs = read.rollout.model_dump(mode="json")
