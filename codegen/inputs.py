@@ -1,6 +1,8 @@
 """Inputs of a decision as columns: "event.x", "params.x" and "context.x", each an int64 array of one entry a row."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
@@ -77,7 +79,7 @@ def _drawn(values: Plausible, row: Row, rng: np.random.Generator) -> int:
         case Uniform(low, high):
             return int(rng.integers(low, high + 1))
         case Geometric(probability):
-            return int(exact.log(1.0 - rng.random()) / exact.log1p(-probability))
+            return int(exact.log(1.0 - rng.random()) / _log1p(-probability))
         case After(signal, delay):
             return (row[f"event.{signal}"] + _drawn(delay, row, rng)) & 0xFFFFFFFF
         case LogUniform(low, high, less, zero):
@@ -87,4 +89,9 @@ def _drawn(values: Plausible, row: Row, rng: np.random.Generator) -> int:
 
 
 def _log_uniform(low: float, high: float, rng: np.random.Generator) -> int:
-    return int(exact.exp(rng.uniform(exact.log(float(low)), exact.log(float(high)))))
+    return int(exact.exp(rng.uniform(_log(float(low)), _log(float(high)))))
+
+
+# Of the ends of what signals show: few numbers, drawn between thousands of times.
+_log = lru_cache(maxsize=1024)(cast(Callable[[float], float], exact.log))
+_log1p = lru_cache(maxsize=1024)(cast(Callable[[float], float], exact.log1p))

@@ -18,6 +18,8 @@ from decision.ir.arrays import Floats
 
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 """ln 2 in two parts; the first has 33 bits, so that its product with an exponent is exact."""
+INVERSES = tuple(1.0 / odd for odd in range(25, 1, -2))
+"""Coefficients of artanh's series, from the last but one on."""
 ROOT_HALF = 0.7071067811865476
 PANEL, CELLS = 64, 1 << 14
 """Columns that a factorisation takes at a time, and entries that stay in the cache."""
@@ -82,8 +84,8 @@ def _log_of(m: Any, k: Any) -> Any:
     s = f / (2.0 + f)
     z = s * s
     total = 1.0 / 27.0
-    for odd in range(25, 1, -2):
-        total = total * z + 1.0 / odd
+    for inverse in INVERSES:
+        total = total * z + inverse
     # ln m = f - f^2 / 2 + s (f^2 / 2 + R): what is small is added last.
     half = 0.5 * f * f
     rest = s * (half + 2.0 * total * z)
