@@ -6,6 +6,7 @@ Its content policy lets run the one script whose hash it names and load nothing,
 import base64
 import hashlib
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPTS = "report.html.j2", "report.css", ("surface.js", "series.js")
 
 
-def render(report: Report) -> str:
-    """The same report gives the same bytes."""
-    templates = jinja2.Environment(
+@cache
+def environment() -> jinja2.Environment:
+    """The template is compiled once a process, and again where its file has changed."""
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -29,19 +31,27 @@ def render(report: Report) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+def render(report: Report) -> str:
+    """The same report gives the same bytes."""
     drawn = {
         "surface": None if isinstance(report.surface, str) else report.surface.page,
         "series": report.series,
     }
     script = "".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    return templates.get_template(TEMPLATE).render(
-        report=report,
-        verdict=report.verdict,
-        columns=COLUMNS,
-        style=Markup((FOLDER / STYLE).read_text(encoding="utf-8")),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        data=Markup(_json(drawn)),
+    return (
+        environment()
+        .get_template(TEMPLATE)
+        .render(
+            report=report,
+            verdict=report.verdict,
+            columns=COLUMNS,
+            style=Markup((FOLDER / STYLE).read_text(encoding="utf-8")),
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            data=Markup(_json(drawn)),
+        )
     )
 
 
