@@ -44,9 +44,15 @@ CXX_FLAGS = ("-std=c++20", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DV
 CXX_FAST = ("-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden")  # evaluated every cycle
 CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation
 
+VERSION_SETTINGS = ("PATH", "VERILATOR_ROOT", "ZIG_GLOBAL_CACHE_DIR")
+"""Environment variables that decide which tool answers, or whether it can."""
+
 __all__ = ["Progress", "buildable", "built_core", "cxx", "package_folder", "verilator", "version_line"]
 
 Progress = Callable[[str], None]
+FileState = tuple[str, int, int, int]
+"""Of a file: path, inode, bytes, time of its last change in ns."""
+_VERSIONS: dict[tuple[object, ...], str] = {}
 
 
 def cxx() -> str:
@@ -59,13 +65,33 @@ def cxx() -> str:
 
 
 def version_line(command: list[str], env: dict[str, str] | None = None) -> str:
-    """The first line that a tool prints about itself, or '' when it does not run."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    lines = (done.stdout or done.stderr).strip().splitlines()
-    return lines[0].strip() if lines and done.returncode == 0 else ""
+    """The first line that a tool prints about itself, or '' when it does not run. A tool that has answered is not asked
+    again as long as its file stays."""
+    path = shutil.which(command[0])
+    settings = env or os.environ
+    key = (*command, *(settings.get(name) for name in VERSION_SETTINGS), path and _state(Path(path)))
+    if key not in _VERSIONS:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        lines = (done.stdout or done.stderr).strip().splitlines()
+        if not lines or done.returncode != 0:
+            return ""
+        _VERSIONS[key] = lines[0].strip()
+    return _VERSIONS[key]
+
+
+def _state(path: Path) -> FileState:
+    """What changes when a file is written or replaced."""
+    found = path.stat()
+    return str(path), found.st_ino, found.st_size, found.st_mtime_ns
+
+
+@cache
+def _content_hash(state: FileState) -> str:
+    """The SHA-256 of a file in this state."""
+    return hashlib.sha256(Path(state[0]).read_bytes()).hexdigest()
 
 
 def verilator() -> tuple[list[str], dict[str, str]]:
@@ -98,7 +124,7 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
     bench = [p for p in sorted((HERE / "bench").glob("*.[ch]pp")) if "engine" not in p.name or p.name == rtl.bench]
     ours = [*rtl.ours, *bench, SEAM]
     for path in [*rtl.hashed(), *ours]:
-        digest.update(f"\0{path.name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+        digest.update(f"\0{path.name}\0".encode() + bytes.fromhex(_content_hash(_state(path))))
 
     def build(folder: Path) -> None:
         message = f"building the {rtl.name} core (about half a minute, once: it is cached)"

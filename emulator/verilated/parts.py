@@ -1,6 +1,8 @@
 """What a core is made of, as Verilator takes it; each kind of core has a folder beside this file that says so."""
 
+import os
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,7 +36,15 @@ class Rtl:
     def hashed(self) -> list[Path]:
         """All files of others that may go into the model."""
         folders = (*self.libraries, *self.includes)
-        return [*self.sources, *(path for folder in folders for path in sorted(folder.glob("*.*v*")) if path.is_file())]
+        return [*self.sources, *(path for folder in folders for path in _verilog(folder))]
+
+
+def _verilog(folder: Path) -> list[Path]:
+    """The files *.*v* of a folder in the order of their names."""
+    with os.scandir(folder) as entries:
+        return [
+            folder / name for name in sorted(e.name for e in entries if fnmatchcase(e.name, "*.*v*") and e.is_file())
+        ]
 
 
 def package_folder(module: str) -> Path:
