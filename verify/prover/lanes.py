@@ -15,6 +15,8 @@ from decision.ir.arrays import Bools
 from verify.prover.expressions import FIRST, UNKNOWN, WORD, Pool
 
 Ints = NDArray[np.int64]
+FEW_LANES = 64
+"""Up to this many lanes Python compares and sorts columns sooner than numpy does."""
 
 
 @dataclass
@@ -100,6 +102,12 @@ class Trails:
 
 def words(pool: Pool, op: str, a: Ints, b: Ints) -> Ints:
     """``op`` of two columns of expressions: at once where both are constants, else once for each pair there is."""
+    if 0 < len(a) <= FEW_LANES:
+        different = set(zip(a.tolist(), b.tolist(), strict=True))
+        if all(0 <= x < FIRST and 0 <= y < FIRST for x, y in different):
+            return constants(op, a, b)
+        if len(different) == 1:
+            return np.full(len(a), pool.make(op, *different.pop()), dtype=np.int64)
     plain = (a >= 0) & (b >= 0) & (a < FIRST) & (b < FIRST)
     if plain.all():
         return constants(op, a, b)
@@ -123,6 +131,11 @@ def groups(*columns: Ints) -> list[tuple[tuple[int, ...], Ints]]:
     count = len(columns[0])
     if count == 0:
         return []
+    if count <= FEW_LANES:
+        places: dict[tuple[int, ...], list[int]] = {}
+        for at, key in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            places.setdefault(key, []).append(at)
+        return [(key, np.array(places[key], dtype=np.int64)) for key in sorted(places)]
     if all((column == column[0]).all() for column in columns):  # as it is mostly, and far sooner than sorted
         return [(tuple(int(column[0]) for column in columns), np.arange(count))]
     order = np.lexsort(columns[::-1])

@@ -24,7 +24,7 @@ from verify.prover.counts import TOGETHER, Counts, counts, inputs_of
 from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
 from verify.prover.implied import by_common_factor, implied_in
 from verify.prover.intervals import simple
-from verify.prover.lanes import Ints, Lanes, groups, pairs, words
+from verify.prover.lanes import FEW_LANES, Ints, Lanes, groups, pairs, words
 from verify.prover.spans import Spans, products
 from verify.prover.state import State
 
@@ -168,12 +168,12 @@ class View:
             low, high = self._transfer(n)
             low, high = np.maximum(low, node.low), np.minimum(high, node.high)
             if self.cuts.narrow(n):
-                low, high = self._known(self._raw_words(n), low, high)
+                low, high = self._known(node, self._raw_words(n), low, high)
                 atom = self.cuts.node(n)
                 if atom in self.used:
-                    low, high = self._known(self._defined(n), low, high)
+                    low, high = self._known(node, self._defined(n), low, high)
                 if atom in self.state.bases:
-                    low, high = self._known(np.full(self.count, atom, dtype=np.int64), low, high)
+                    low, high = self._known(node, np.full(self.count, atom, dtype=np.int64), low, high)
             ends = self._bounds[n] = (low, high)
         return ends
 
@@ -218,19 +218,31 @@ class View:
             self._sums.append((np.where(known, exact & WORD, total), exact, known))
         return self._sums[last]
 
-    def _known(self, column: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """Bounds narrowed by the intervals of the words that stand for the node. Where nearly every lane has a word of
-        its own that would cost lanes times words, and say little."""
+    def _known(self, node: Node, column: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Bounds of a node narrowed by the intervals of the words that stand for it. Where nearly every lane has a word
+        of its own that would cost lanes times words, and say little."""
         if not self.count:
             return low, high
-        single = bool((column == column[0]).all())
-        different = column[:1] if single else np.unique(column)
+        if self.count <= FEW_LANES:
+            different = sorted(set(column.tolist()))
+        else:
+            different = column[:1].tolist() if (column == column[0]).all() else np.unique(column).tolist()
+        single = len(different) == 1
         if len(different) * self.count > MOST_WORK:
             return low, high
-        for word in different[different >= FIRST].tolist():
-            at = slice(None) if single else np.flatnonzero(column == word)
-            first, last = (end[at] for end in self.spans.of(word))
-            least, most = low[at], high[at]
+        for word in different:
+            if word < FIRST:
+                continue
+            first, last = self.spans.of(word)
+            least, most = low, high
+            at: slice | Ints = slice(None)
+            if not single:
+                at = np.flatnonzero(column == word)
+                first, last, least, most = first[at], last[at], least[at], most[at]
+            a, b = np.maximum(first, least), np.minimum(last, most)
+            if (a <= b).all() and not _turned(first, last, node):  # as it mostly is
+                low[at], high[at] = a, b
+                continue
             below, above = most + 1, least - 1
             for turn in _turns(first, last, least, most):
                 a, b = np.maximum(first + turn, least), np.minimum(last + turn, most)
@@ -267,7 +279,6 @@ class View:
     def _defined(self, n: int) -> Ints:
         """The node by its definition."""
         node, pool = self.program.nodes[n], self.pool
-        nothing = np.full(self.count, UNKNOWN, dtype=np.int64)
         narrow = self.cuts.narrow(n)
 
         def pair(op: str) -> Ints:
@@ -316,7 +327,7 @@ class View:
                 bias = np.full(self.count, self.program.forest.bias[node.imm] & WORD, dtype=np.int64)
                 trees = len(self.program.forest.trees)
                 return words(pool, "add", bias, self.sums(trees * (node.imm + 1) - 1)) if trees else bias
-        return nothing
+        return np.full(self.count, UNKNOWN, dtype=np.int64)
 
     def _bit(self, node: Node) -> Ints:
         """A comparison that is only counted: the word that asks it, where the lane does not know."""
@@ -411,6 +422,8 @@ class View:
     def _ask(self, known: Ints, op: str, a: Ints, b: Ints) -> None:
         """Fill in what the lanes' facts say about a condition. Where it is known by the features' cells, of which a
         partial sum under its name says nothing, a lane whose facts say the contrary is one that no input takes."""
+        if not self.lanes.facts.any():
+            return
         asked = (known < 0) | self._named_parts
         rows = np.flatnonzero(asked & (a != UNKNOWN) & (b != UNKNOWN) & (self.lanes.facts != 0))
         if not rows.size:
@@ -430,14 +443,13 @@ class View:
     def _transfer(self, n: int) -> tuple[Ints, Ints]:
         """Bounds of a node from its operands' bounds."""
         node = self.program.nodes[n]
-        widest = (np.full(self.count, node.low, dtype=np.int64), np.full(self.count, node.high, dtype=np.int64))
         if node.op in (Op.CONST, Op.EVENT, Op.PARAM, Op.STATE, Op.WRAP_SUB, Op.MUL_SHR):
             if node.op is Op.MUL_SHR:
                 ends = [self.bounds(a) for a in node.args]
                 low, high = (ends[0][i].astype(np.uint64) * ends[1][i].astype(np.uint64) for i in (0, 1))
                 shift = np.uint64(node.imm)
                 return (low >> shift).astype(np.int64), (high >> shift).astype(np.int64)
-            return widest
+            return self._widest(node)
         if node.op is Op.TREES:
             forest = self.program.forest
             first = node.imm * len(forest.trees)
@@ -475,7 +487,10 @@ class View:
                     np.where(a == 1, c, np.where(b == 0, e, low)),
                     np.where(a == 1, d, np.where(b == 0, f, high)),
                 )
-        return widest
+        return self._widest(node)
+
+    def _widest(self, node: Node) -> tuple[Ints, Ints]:
+        return np.full(self.count, node.low, dtype=np.int64), np.full(self.count, node.high, dtype=np.int64)
 
     def leaf(self, k: int) -> tuple[Ints, Ints]:
         """The least and the greatest that a leaf adds which a lane's box of features reaches; k as in ``Cuts``."""
@@ -524,6 +539,11 @@ class View:
 
     def _features(self) -> tuple[int, ...]:
         return next(node.args for node in self.program.nodes if node.op is Op.TREES)
+
+
+def _turned(first: Ints, last: Ints, node: Node) -> bool:
+    """Whether the ranges first..last, shifted by a multiple of 2^32, may meet the node's range."""
+    return node.low - int(last.max()) <= -MODULUS or node.high - int(first.min()) >= MODULUS
 
 
 def _turns(first: Ints, last: Ints, least: Ints, most: Ints) -> Iterator[int]:
