@@ -50,13 +50,15 @@ BUILT = ("verify.check.recheck", "build_folder")
 
 
 LATEST = 12
-"""Results of a function that are remembered: those used last."""
+"""Results of a function that are remembered by default: those used last."""
 
 
 @dataclass
 class Memory:
-    """Results by function and arguments. ``asked``, ``found``: calls, and those of them that were remembered."""
+    """Results by function and arguments, ``latest`` of each function. ``asked``, ``found``: calls, and those of them
+    that were remembered."""
 
+    latest: int = LATEST
     results: dict[str, OrderedDict[str, Any]] = field(default_factory=dict)
     asked: int = 0
     found: int = 0
@@ -70,7 +72,7 @@ class Memory:
             results.move_to_end(key)
             return results[key]
         result = results[key] = work()
-        if len(results) > LATEST:
+        if len(results) > self.latest:
             results.popitem(last=False)
         return result
 
@@ -126,10 +128,10 @@ def _tells(part: Any) -> bool:
 
 
 @contextlib.contextmanager
-def remembering(memory: Memory) -> Iterator[Memory]:
+def remembering(memory: Memory, functions: Sequence[tuple[str, str]] = REMEMBERED) -> Iterator[Memory]:
     """While the block runs, functions are remembered, and the checker runs in this process."""
     with contextlib.ExitStack() as stack:
-        for module, name in REMEMBERED:
+        for module, name in functions:
             stack.enter_context(_replaced(module, name, functools.partial(_remembered, memory, name)))
         stack.enter_context(_replaced(*FILLED, functools.partial(_filled, memory)))
         stack.enter_context(_replaced(*BUILT, functools.partial(_built, memory)))

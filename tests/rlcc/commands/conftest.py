@@ -3,8 +3,11 @@
 from collections.abc import Callable
 
 import pytest
+from shared_results import shared_results
 
 from rlcc import cli
+
+__all__ = ["evaluate", "shared_results"]
 
 
 @pytest.fixture
