@@ -11,7 +11,7 @@ from students_drawn import Drawn, built, grown
 from decision.ir.forest import leaves
 from emulator.build import Build
 from verify.check import judge
-from verify.check.recheck import recheck
+from verify.check.recheck import Recheck, recheck
 from verify.check.refused import Refused
 from verify.prover import certify as module
 from verify.prover.certify import Verification, certify
@@ -38,25 +38,30 @@ def proved(firmware: Build) -> Verification:
         return certify(firmware)
 
 
+@pytest.fixture(scope="module")
+def again(proved: Verification) -> Recheck:
+    """What the checker finds of the certificate as it is."""
+    assert proved.certificate is not None
+    return recheck(proved.certificate, proved.build)
+
+
 def test_so_many_trees_are_proved_with_lanes_that_add_up(proved: Verification) -> None:
     assert proved.certificate is not None, (proved.problem, proved.proof.failures)
     assert proved.proof.gave_up_cells
     assert proved.proof.cells < 5_000  # a tree has 32 leaves; where sums were not named the lanes were over 400,000
 
 
-def test_the_checker_follows_few_paths_and_finds_the_bound(proved: Verification) -> None:
+def test_the_checker_follows_few_paths_and_finds_the_bound(proved: Verification, again: Recheck) -> None:
     assert proved.certificate is not None
-    again = recheck(proved.certificate, proved.build)
     assert again.paths < 20_000
     assert again.bound <= proved.certificate.claims.worst_case.bound
 
 
 @pytest.mark.parametrize("what", ["leaf", "tree", "dropped", "noted"])
 def test_a_certificate_that_says_another_leaf_is_refused(
-    proved: Verification, monkeypatch: pytest.MonkeyPatch, what: str
+    proved: Verification, again: Recheck, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     assert proved.certificate is not None
-    paths = recheck(proved.certificate, proved.build).paths
     cuts = list(proved.certificate.cuts)
     number = next(n for n, c in enumerate(cuts) if any(t.count("tree.") > 9 for t in c.holds.values()))
     cut = cuts[number]
@@ -73,7 +78,7 @@ def test_a_certificate_that_says_another_leaf_is_refused(
         {"bounds": cut.bounds | {"tree.19": [leaf, leaf]}} if what == "noted" else {"holds": cut.holds | {at: other}}
     )
     cuts[number] = cut.model_copy(update=forged)
-    monkeypatch.setattr(judge, "MOST_PATHS", 2 * paths)
+    monkeypatch.setattr(judge, "MOST_PATHS", 2 * again.paths)
     with pytest.raises(Refused):
         recheck(proved.certificate.model_copy(update={"cuts": tuple(cuts)}), proved.build)
 
