@@ -38,6 +38,7 @@ def verify(*arguments: object) -> tuple[int, str]:
     return done.return_value, done.output
 
 
+@pytest.mark.usefixtures("calibrated_anew")
 @pytest.mark.parametrize("profile", ["ibex-small", "ibex-maxperf", "connectx6dx-proxy"])
 def test_a_firmware_is_proved_certified_and_checked(firmware: Path, tmp_path: Path, profile: str) -> None:
     files = [tmp_path / name / "certificate.json" for name in ("a", "b")]

@@ -1,0 +1,69 @@
+"""Answers that the tests of one worker share: of solvers to the same text, of calibrations of the same engine.
+
+Mutants of a program or a certificate ask a solver nearly all that the original asked, and `rlcc verify` and its checker
+calibrate an engine for each certificate. Either answer follows from its question. The first that asks gets it from the
+solver or the core, and no answer is kept that depends on time ("unknown").
+
+What `verify.trusted.calibrate` finds is tested in tests/verify/trusted/test_costs.py, on the function itself; a test
+with ``calibrated_anew`` calibrates for each certificate and each check, as a user's process does.
+"""
+
+import sys
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import pytest
+
+CALIBRATING = ("verify.prover.certify", "verify.check.recheck")
+CHECKER, PROVER = "verify.check.solver", "verify.prover.solve"
+CALIBRATIONS: dict[tuple[str, str], Any] = {}
+shared_modules: set[str] = set()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Put the shared answers into the modules that ask, as soon as a test has imported them."""
+    for name in {*CALIBRATING, CHECKER, PROVER} - shared_modules:
+        module = sys.modules.get(name)
+        if module is None:
+            continue
+        shared_modules.add(name)
+        if name in CALIBRATING:
+            module.calibrate = partial(_calibrated, module.calibrate)
+        elif name == CHECKER:
+            module.SOLVERS |= {solver: cache(answer) for solver, answer in module.SOLVERS.items()}
+        else:
+            module._bitwuzla, module._z3 = _asked_once(module._bitwuzla), _asked_once(module._z3)
+
+
+def _calibrated(calibrate: Any, profile: Any, *, progress: Any = None) -> Any:
+    key = profile.name, profile.hash()
+    if key not in CALIBRATIONS:
+        CALIBRATIONS[key] = calibrate(profile, progress=progress)
+    return CALIBRATIONS[key]
+
+
+def _asked_once(ask: Callable[[Any, float], tuple[str, dict[int, int]]]) -> Any:
+    answers: dict[Any, tuple[str, dict[int, int]]] = {}
+
+    def asked(question: Any, seconds: float) -> tuple[str, dict[int, int]]:
+        key = question.text, tuple(question.atoms)
+        if key not in answers:
+            verdict, model = ask(question, seconds)
+            if verdict == "unknown":
+                return verdict, model
+            answers[key] = verdict, model
+        verdict, model = answers[key]
+        return verdict, dict(model)
+
+    return asked
+
+
+@pytest.fixture
+def calibrated_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calibrate as a user's process does, once a certificate and once a check."""
+    from verify.trusted.calibrate import calibrate
+
+    for name in CALIBRATING:
+        monkeypatch.setattr(f"{name}.calibrate", calibrate)
