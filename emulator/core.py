@@ -119,7 +119,8 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
     """The folder with ``EXECUTABLE`` and ``LIBRARY`` of this core, from the cache or built now (half a minute)."""
     rtl = rtl_of(core)
     flags = [*VERILATOR_FLAGS, *rtl.flags, *CXX_FLAGS, *CXX_FAST, *CXX_SLOW, rtl.bench]
-    versions = _tool_versions(*verilator()[0], cxx())
+    command, env = verilator()
+    versions = [version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
     digest = hashlib.sha256(json.dumps([rtl.top, rtl.parameters, flags, versions]).encode())
     bench = [p for p in sorted((HERE / "bench").glob("*.[ch]pp")) if "engine" not in p.name or p.name == rtl.bench]
     ours = [*rtl.ours, *bench, SEAM]
@@ -135,12 +136,6 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
             _build(rtl, folder)
 
     return built_once("cores", digest.hexdigest()[:32], build)
-
-
-@cache
-def _tool_versions(binary: str, compiler: str) -> tuple[str, str]:
-    """Returns what Verilator and the C++ compiler say of themselves; asked once a process."""
-    return version_line([binary, "--version"], verilator()[1]), version_line([compiler, "--version"])
 
 
 def _build(rtl: Rtl, folder: Path) -> None:
