@@ -56,7 +56,7 @@ def _file(code: CodeType) -> str | None:
 
 def way(recipe: Path) -> Places:
     """Of the run of a recipe. RuntimeError where it could not run."""
-    import_module("rlcc.commands.run")  # what an import runs is no way
+    import_module("rlcc.handlers.run")  # what an import runs is no way
     with tempfile.TemporaryDirectory(prefix="rlcc-way-") as name:
         codes: list[int] = []
         places: Places = {}

@@ -41,7 +41,7 @@ REMEMBERED: tuple[tuple[str, str], ...] = (
     ("rlcc.gate.behaviour", "decided_twice"),
     ("verify.check.boundary", "behaviour_again"),
     ("verify.check.boundary", "distance_again"),
-    ("rlcc.commands.gate", "page"),
+    ("rlcc.handlers.gate", "page"),
     ("rlcc.gate.closed_loop", "run"),
 )
 """Module and name of pure functions; for ``FILLED`` and ``BUILT`` see below."""
