@@ -22,6 +22,11 @@ from distill.options import DistillOptions, RolloutOptions
 from rlcc.commands.model_options import FILE
 from rlcc.recipe import EmitOptions, EmulateOptions, GateOptions, Neighbourhood, Sizes
 from rlcc.search.options import SearchOptions
+from teachers.curriculum import Training, Validation
+from teachers.ddpg_options import Ddpg
+from teachers.ddqn_options import Ddqn
+from teachers.pg_options import Pg
+from teachers.ppo_options import Ppo
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RECIPE_TABLES: dict[str, type[BaseModel]] = {
@@ -31,13 +36,24 @@ RECIPE_TABLES: dict[str, type[BaseModel]] = {
     "emulate": EmulateOptions,
     "gate": GateOptions,
 }
-"""Tables of a recipe whose rows in docs/run.md are made here."""
+"""Tables of a recipe of `rlcc run`."""
 OPTION_TABLES: dict[str, type[BaseModel]] = RECIPE_TABLES | {
     "gate.neighbourhood": Neighbourhood,
     "gate.sizes": Sizes,
     "search": SearchOptions,
 }
 """Tables whose keys are options of commands."""
+TRAIN_TABLES: dict[str, type[BaseModel]] = {
+    "training": Training,
+    "validation": Validation,
+    "ppo": Ppo,
+    "ddqn": Ddqn,
+    "ddpg": Ddpg,
+    "pg": Pg,
+}
+"""Tables of a recipe of `rlcc train`."""
+KEY_TABLES = {"run": RECIPE_TABLES, "train": TRAIN_TABLES}
+"""Page -> the tables of recipes whose rows are made there."""
 COMMANDS = ("distill", "emit", "gate")
 """Commands whose table of options is made here, in the page of that name."""
 HEAD = "| option | default | meaning |"
@@ -45,9 +61,10 @@ DEFAULT = re.compile(r"\s*\[default: (.*)\]$")
 
 
 def key_rows(prefix: str, model: type[BaseModel]) -> Iterator[str]:
-    """Rows of a recipe's table: key, default, meaning; those of a table in it after its own."""
+    """Rows of a recipe's table: key, default, meaning. A table in it has its own rows unless it has a description."""
     for name, field in model.model_fields.items():
-        if tables := [each for each in (field.annotation, *get_args(field.annotation)) if _is_model(each)]:
+        tables = [kind for kind in (field.annotation, *get_args(field.annotation)) if _is_model(kind)]
+        if tables and not field.description:
             yield from key_rows(f"{prefix}.{name}", tables[0])
         else:
             yield f"| `{prefix}.{name}` | {_default(field)} | {field.description} |"
@@ -65,10 +82,9 @@ def option_rows(command: click.Command) -> Iterator[str]:
 
 def page(text: str, name: str) -> str:
     """Returns the page with its tables made anew."""
-    if name == "run":
-        for prefix, model in RECIPE_TABLES.items():
-            rows = "\n".join(key_rows(prefix, model))
-            text = re.sub(rf"(^\| `{prefix}\..*\n)+", f"{rows}\n".replace("\\", r"\\"), text, flags=re.MULTILINE)
+    for prefix, model in KEY_TABLES.get(name, {}).items():
+        rows = "\n".join(key_rows(prefix, model))
+        text = re.sub(rf"(^\| `{prefix}\..*\n)+", f"{rows}\n".replace("\\", r"\\"), text, flags=re.MULTILINE)
     if name in COMMANDS:
         command = importlib.import_module(f"rlcc.commands.{name}").command
         table = "\n".join([HEAD, "|---|---|---|", *option_rows(command)])
@@ -83,7 +99,7 @@ def records() -> str:
 
 def pages() -> list[Path]:
     """The pages with such tables."""
-    return [DOCS / f"{name}.md" for name in ("run", *COMMANDS)]
+    return [DOCS / f"{name}.md" for name in (*KEY_TABLES, *COMMANDS)]
 
 
 def _is_model(kind: Any) -> bool:

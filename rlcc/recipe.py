@@ -256,7 +256,7 @@ class GateOptions(_Strict):
     max_regression: Annotated[float, Shown(percent=True)] = Field(
         default=0.05, ge=0, le=10, description="Maximum regression from the reference."
     )
-    property: Annotated[tuple[Property, ...], Shown(default="none")] = Field(
+    property: Annotated[tuple[Property, ...], Shown(default="[]")] = Field(
         default=(), description="Properties that the policy must have, decided for all inputs."
     )
     run_on_host: bool = Field(default=False, description="Also run the C on this machine under sanitizers.")

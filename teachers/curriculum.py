@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.shown import Shown
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.policy.features import PccRlCongestion, RlCcCongestion
 from decision.policy.flow_options import OBSERVED
@@ -42,28 +43,52 @@ Kernels = Literal["any", "intel", "amd"]
 class Training(_Strict):
     """Where the policy learns, and how fast. Sources: RL-CC's paper and the published research code ([code])."""
 
-    seed: int = Field(ge=0, lt=2**31)
-    kernels: Kernels = "any"
-    scenarios: ScenarioNames = Field(min_length=1, max_length=32)
-    episodes: int = Field(ge=0, le=100_000)  # 0: the weights of ``start`` as they are, under this recipe's policy
-    segments: int = Field(default=40, ge=1, le=10_000)  # updates an episode; every episode starts in an empty network
-    rollout: int = Field(default=15, ge=2, le=1024)  # decisions a flow and update [code]
-    horizon: int = Field(default=5, ge=1, le=64)  # deltas that a decision answers for
-    gamma: float = Field(default=0.99, gt=0, le=1)  # [code]
-    action_difference: float = Field(default=0.5, ge=0)  # weight of the mean squared change of the output [code]
-    delta_limit: float = Field(default=2.0, gt=0)  # on |delta| / target: a full buffer is just "too much"
-    leak: float = Field(default=0.1, ge=0)  # share of a softsign beside tanh in the gradient: no saturation for good
-    learning_rate: float = Field(default=0.01, gt=0, le=1)  # Adam [code]
-    final_learning_rate: float = Field(default=0.001, gt=0, le=1)  # reached linearly in the last episode
-    adam_eps: float = Field(default=1e-5, gt=0)  # [code]
-    gradient_limit: float = Field(default=0.5, gt=0)  # norm [code]
-    start: str | None = None  # a teacher of the same architecture to go on from
-    starts: Starts | None = None  # the first rate of each flow, drawn; None: the policy's
-    start_phase: bool = False  # flows start, brake and recover as the policy's [start] says, also while it learns
-    randomise: Randomisation = AS_EVER
-    segment_time: DurationPs = MS  # of a segment where flows come and go: a round is 10 ms
-    changing_weight: float = Field(default=1.0, gt=0)  # of a scenario whose flows come and go, beside another
-    credit: Credit = Credit()
+    seed: int = Field(ge=0, lt=2**31, description="Seed of the first weights and of the traffic.")
+    kernels: Kernels = Field(default="any", description="Processor whose arithmetic PyTorch and MKL use.")
+    scenarios: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of the episodes, in turn.")
+    episodes: int = Field(
+        ge=0, le=100_000, description="Number of episodes; 0: the weights of start under this recipe's policy."
+    )
+    segments: int = Field(
+        default=40, ge=1, le=10_000, description="Gradient steps per episode; each episode begins in an empty network."
+    )
+    rollout: int = Field(default=15, ge=2, le=1024, description="Decisions per flow and gradient step.")  # [code]
+    horizon: int = Field(default=5, ge=1, le=64, description="Deltas that a decision answers for.")
+    gamma: float = Field(default=0.99, gt=0, le=1, description="Discount factor.")  # [code]
+    action_difference: float = Field(
+        default=0.5, ge=0, description="Weight of the mean squared change of the output."
+    )  # [code]
+    delta_limit: float = Field(
+        default=2.0, gt=0, description="Maximum size of delta / target."
+    )  # a full buffer is just "too much"
+    leak: float = Field(
+        default=0.1, ge=0, description="Share of a softsign beside tanh in the gradient, against saturation."
+    )
+    learning_rate: float = Field(
+        default=0.01, gt=0, le=1, description="Learning rate of Adam in the first episode."
+    )  # [code]
+    final_learning_rate: float = Field(
+        default=0.001, gt=0, le=1, description="Learning rate in the last episode, approached linearly."
+    )
+    adam_eps: float = Field(default=1e-5, gt=0, description="Epsilon of Adam.")  # [code]
+    gradient_limit: float = Field(default=0.5, gt=0, description="Maximum norm of a gradient.")  # [code]
+    start: str | None = Field(default=None, description="Teacher of the same architecture to continue from.")
+    starts: Starts | None = Field(default=None, description="Distribution of each flow's first rate.")
+    start_phase: bool = Field(
+        default=False, description="Flows start, brake and recover by the policy's [start] while it learns."
+    )
+    randomise: Annotated[Randomisation, Shown(default="{}")] = Field(
+        default=AS_EVER, description="Ranges from which each episode draws its network."
+    )
+    segment_time: DurationPs = Field(
+        default=MS, description="Duration of a segment in which flows come and go."
+    )  # a round is 10 ms
+    changing_weight: float = Field(
+        default=1.0, gt=0, description="Weight of a scenario whose flows come and go, relative to another."
+    )
+    credit: Annotated[Credit, Shown(default="{}")] = Field(
+        default=Credit(), description="Deltas that count for a decision."
+    )
 
     @model_validator(mode="after")
     def _weights(self) -> "Training":
@@ -75,16 +100,29 @@ class Training(_Strict):
 class Validation(_Strict):
     """Closed-loop runs of many-to-one that decide which weights are kept, and of changing traffic beside them."""
 
-    flows: list[int] = Field(default=[2, 8, 64, 512, 2048], min_length=1, max_length=16)
-    every: int = Field(default=5, ge=1)  # episodes
-    patience: int = Field(default=10, ge=1)  # validations without a better one before training stops
-    settle: DurationPs = 30 * MS  # flows start at line rate: a flooded buffer takes some 20 ms to drain
-    measure: DurationPs = 10 * MS
-    intervals: int = Field(default=40, ge=1)  # decisions a flow, at least, in either
-    seed: int = Field(default=1, ge=0)
-    changing: ScenarioNames = Field(default_factory=list, max_length=16)  # scenarios whose flows come and go
-    changing_time: DurationPs = 50 * MS  # measured from the start
-    changing_weight: float = Field(default=1.0, ge=0)  # of their mean cost beside that of many-to-one
+    flows: list[int] = Field(
+        default=[2, 8, 64, 512, 2048],
+        min_length=1,
+        max_length=16,
+        description="Numbers of flows of the many-to-one runs.",
+    )
+    every: int = Field(default=5, ge=1, description="Episodes between two validations.")
+    patience: int = Field(default=10, ge=1, description="Stop after this many validations without improvement.")
+    settle: DurationPs = Field(
+        default=30 * MS, description="Time before the measurement."
+    )  # flows start at line rate: a flooded buffer takes some 20 ms to drain
+    measure: DurationPs = Field(default=10 * MS, description="Measured time.")
+    intervals: int = Field(
+        default=40, ge=1, description="Minimum number of decisions per flow before, and in, the measurement."
+    )
+    seed: int = Field(default=1, ge=0, description="Seed of these runs.")
+    changing: ScenarioNames = Field(default=[], max_length=16, description="Scenarios whose flows come and go.")
+    changing_time: DurationPs = Field(
+        default=50 * MS, description="Measured time of these scenarios, from their start."
+    )
+    changing_weight: float = Field(
+        default=1.0, ge=0, description="Weight of their mean cost, relative to that of many-to-one."
+    )
 
     @field_validator("flows")
     @classmethod

@@ -21,19 +21,30 @@ class Ddpg(RoundTraining):
     with outputs that are moved by ``explore`` at the most, which falls by ``explore_decay`` a round, and then learns
     ``updates`` batches of what is remembered. ``critic``: the hidden layers of Q(o, a)."""
 
-    episode: DurationPs = Field(default=400 * MS, gt=0)
-    growth_most: float = Field(default=4.0, gt=1)  # of the reward
-    updates: int = Field(default=200, ge=1, le=100_000)
-    batch: int = Field(default=128, ge=1, le=65_536)
-    memory: int = Field(default=100_000, ge=1, le=5_000_000)  # transitions, the oldest forgotten first
-    gamma: float = Field(default=0.9, ge=0, lt=1)
-    critic: list[int] = Field(default=[64, 64], min_length=1, max_length=8)
-    learning_rate: float = Field(default=1e-4, gt=0, le=1)  # of the policy: Lillicrap et al. 2016, section 7
-    critic_learning_rate: float = Field(default=1e-3, gt=0, le=1)
-    follow: float = Field(default=0.005, gt=0, le=1)  # of the way that the copies go to the networks, an update
-    explore: float = Field(default=1.0, ge=0, le=2)
-    explore_decay: float = Field(default=0.95, gt=0, le=1)
-    explore_least: float = Field(default=0.05, ge=0, le=2)
+    episode: DurationPs = Field(default=400 * MS, gt=0, description="Duration of a scenario in a round.")
+    growth_most: float = Field(default=4.0, gt=1, description="Maximum of the reward, which is a ratio.")
+    updates: int = Field(default=200, ge=1, le=100_000, description="Gradient steps per round.")
+    batch: int = Field(default=128, ge=1, le=65_536, description="Transitions per gradient step.")
+    memory: int = Field(
+        default=100_000,
+        ge=1,
+        le=5_000_000,
+        description="Transitions in the replay memory; the oldest are removed first.",
+    )
+    gamma: float = Field(default=0.9, ge=0, lt=1, description="Discount factor.")
+    critic: list[int] = Field(
+        default=[64, 64], min_length=1, max_length=8, description="Units of the hidden layers of Q."
+    )
+    learning_rate: float = Field(
+        default=1e-4, gt=0, le=1, description="Learning rate of the policy."
+    )  # of the policy: Lillicrap et al. 2016, section 7
+    critic_learning_rate: float = Field(default=1e-3, gt=0, le=1, description="Learning rate of the critic.")
+    follow: float = Field(
+        default=0.005, gt=0, le=1, description="Share by which the target networks approach the networks in an update."
+    )
+    explore: float = Field(default=1.0, ge=0, le=2, description="Maximum change of an output in the first round.")
+    explore_decay: float = Field(default=0.95, gt=0, le=1, description="Factor of the exploration per round.")
+    explore_least: float = Field(default=0.05, ge=0, le=2, description="Minimum exploration.")
 
 
 class DdpgConfig(RoundConfig):

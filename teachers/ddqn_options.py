@@ -26,9 +26,9 @@ class TriggerTraining(Strict):
     """``[ddqn.trigger]``: what the trigger of a policy learns by, after the policy as one that is asked every time.
     ``price``: what the reward loses by a decision in which it fires ([HAECN] section 3.3)."""
 
-    price: float = Field(default=0.05, ge=0)
-    rounds: int = Field(default=30, ge=1, le=10_000)
-    explore_decay: float = Field(default=0.9, gt=0, le=1)
+    price: float = Field(default=0.05, ge=0, description="Reward that a decision costs in which the trigger fires.")
+    rounds: int = Field(default=30, ge=1, le=10_000, description="Number of rounds.")
+    explore_decay: float = Field(default=0.9, gt=0, le=1, description="Factor of the exploration per round.")
 
 
 class Ddqn(RoundTraining):
@@ -37,20 +37,44 @@ class Ddqn(RoundTraining):
     ``updates`` batches of what is remembered. ``start``: a teacher to go on from. ``exchange``: learn online, so many
     batches whenever so much time has gone by in a network that runs on, where exploring decays by the exchange."""
 
-    start: str | None = Field(default=None, exclude_if=lambda start: start is None)
-    exchange: DurationPs | None = Field(default=None, gt=0, exclude_if=lambda exchange: exchange is None)
-    episode: DurationPs = Field(default=20 * MS, gt=0)
-    updates: int = Field(default=400, ge=1, le=100_000)
-    batch: int = Field(default=256, ge=1, le=65_536)
-    memory: int = Field(default=500_000, ge=1, le=5_000_000)  # transitions, the oldest forgotten first
-    gamma: float = Field(default=0.9, ge=0, lt=1)
-    idle_every: int = Field(default=10, ge=1)  # of transitions that begin where nothing happened, one in so many
-    learning_rate: float = Field(default=1e-3, gt=0, le=1)  # Adam
-    final_learning_rate: float = Field(default=1e-4, gt=0, le=1)  # reached linearly in the last round
-    target_every: int = Field(default=200, ge=1)  # updates between two copies of the weights into the target network
-    explore: float = Field(default=1.0, ge=0, le=1)
-    explore_decay: float = Field(default=0.93, gt=0, le=1)
-    explore_least: float = Field(default=0.02, ge=0, le=1)
+    start: str | None = Field(
+        default=None, exclude_if=lambda start: start is None, description="Teacher to continue from."
+    )
+    exchange: DurationPs | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda exchange: exchange is None,
+        description="Simulated time between two updates of online learning; without it learning is offline.",
+    )
+    episode: DurationPs = Field(default=20 * MS, gt=0, description="Duration of a scenario in a round.")
+    updates: int = Field(
+        default=400, ge=1, le=100_000, description="Gradient steps per round; with an exchange per exchange."
+    )
+    batch: int = Field(default=256, ge=1, le=65_536, description="Transitions per gradient step.")
+    memory: int = Field(
+        default=500_000,
+        ge=1,
+        le=5_000_000,
+        description="Transitions in the replay memory; the oldest are removed first.",
+    )
+    gamma: float = Field(default=0.9, ge=0, lt=1, description="Discount factor.")
+    idle_every: int = Field(
+        default=10,
+        ge=1,
+        description="One in this number of transitions that begin with an empty event is remembered.",
+    )
+    learning_rate: float = Field(default=1e-3, gt=0, le=1, description="Learning rate of Adam in the first round.")
+    final_learning_rate: float = Field(
+        default=1e-4, gt=0, le=1, description="Learning rate in the last round, approached linearly."
+    )
+    target_every: int = Field(
+        default=200, ge=1, description="Gradient steps between two copies of the weights into the target network."
+    )
+    explore: float = Field(default=1.0, ge=0, le=1, description="Probability of a random row in the first round.")
+    explore_decay: float = Field(
+        default=0.93, gt=0, le=1, description="Factor of this probability per round; with an exchange per exchange."
+    )
+    explore_least: float = Field(default=0.02, ge=0, le=1, description="Minimum probability of a random row.")
 
     trigger: TriggerTraining | None = Field(default=None, exclude_if=lambda trigger: trigger is None)
 

@@ -32,27 +32,47 @@ class Pg(Strict):
     evenly. ``validate_for``: how long a run is by which rounds are judged. ``entropy``: what a nat of the policy's
     entropy is worth, in standard deviations of the return."""
 
-    seed: int = Field(ge=0, lt=2**31)
-    kernels: Kernels = "any"
-    senders: str
-    period: DurationPs = Field(gt=0)
-    decision_latency: DurationPs = 0
-    scenarios: ScenarioNames = Field(min_length=1, max_length=32)
-    episode: DurationPs = Field(default=300 * MS, gt=0)
-    horizon: DurationPs = Field(default=100 * MS, gt=0)
-    plays: int = Field(default=4, ge=2, le=64)
-    rounds: int = Field(default=60, ge=1, le=10_000)
-    passes: int = Field(default=4, ge=1, le=100)
-    clip: float = Field(default=0.2, gt=0, lt=1)
-    batch: int = Field(default=256, ge=1, le=65_536)
-    learning_rate: float = Field(default=1e-3, gt=0, le=1)  # Adam
-    final_learning_rate: float = Field(default=1e-4, gt=0, le=1)  # reached linearly in the last round
-    stays: float = Field(default=0.0, ge=0, lt=1)
-    entropy: float = Field(default=0.01, ge=0, le=1)
-    validate_every: int = Field(default=5, ge=1)  # rounds
-    validate_in: ScenarioNames = Field(min_length=1, max_length=32)
-    validate_for: DurationPs = Field(default=400 * MS, gt=0)
-    validate_seeds: list[int] = Field(default=[7001, 7002], min_length=1, max_length=16)
+    seed: int = Field(ge=0, lt=2**31, description="Seed of the first weights, of the traffic and of the draws.")
+    kernels: Kernels = Field(default="any", description="Processor whose arithmetic PyTorch and MKL use.")
+    senders: str = Field(description="Baseline that controls the flows.")
+    period: DurationPs = Field(
+        gt=0, description="Period in which the network looks for long flows that need a decision."
+    )
+    decision_latency: DurationPs = Field(default=0, description="Decision latency.")
+    scenarios: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of each round.")
+    episode: DurationPs = Field(
+        default=300 * MS, gt=0, description="Learn from the decisions in this first part of each run."
+    )
+    horizon: DurationPs = Field(
+        default=100 * MS, gt=0, description="Time in which a decision answers for the flows around it."
+    )
+    plays: int = Field(default=4, ge=2, le=64, description="Runs per scenario and round, with the same arrivals.")
+    rounds: int = Field(default=60, ge=1, le=10_000, description="Number of rounds.")
+    passes: int = Field(default=4, ge=1, le=100, description="Passes over the decisions of a round.")
+    clip: float = Field(default=0.2, gt=0, lt=1, description="Clipping range of the probability ratio.")
+    batch: int = Field(default=256, ge=1, le=65_536, description="Decisions per gradient step.")
+    learning_rate: float = Field(default=1e-3, gt=0, le=1, description="Learning rate of Adam in the first round.")
+    final_learning_rate: float = Field(
+        default=1e-4, gt=0, le=1, description="Learning rate in the last round, approached linearly."
+    )
+    stays: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="Probability in the first round that a knob keeps its value; 0: all rows are equally likely.",
+    )
+    entropy: float = Field(
+        default=0.01,
+        ge=0,
+        le=1,
+        description="Weight of the policy's entropy, in standard deviations of the return per nat.",
+    )
+    validate_every: int = Field(default=5, ge=1, description="Rounds between two validations.")
+    validate_in: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of the validation.")
+    validate_for: DurationPs = Field(default=400 * MS, gt=0, description="Duration of a validation run.")
+    validate_seeds: list[int] = Field(
+        default=[7001, 7002], min_length=1, max_length=16, description="Seeds of the validation."
+    )
 
 
 class PgConfig(Strict):

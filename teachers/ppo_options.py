@@ -22,25 +22,38 @@ class Ppo(RewardedTraining):
     V(o). ``scaled``: rewards are divided by the standard deviation of their discounted sums so far, and held within 10.
     Defaults: CleanRL's ppo_continuous_action.py where it has them, whose batches are 64 of 2048."""
 
-    rounds: int = Field(default=100, ge=1, le=100_000)
-    episode: int = Field(default=20, ge=1, le=10_000)
-    plays: int = Field(default=4, ge=1, le=256)
-    rollout: int = Field(default=64, ge=2, le=4096)
-    passes: int = Field(default=10, ge=1, le=100)
-    batch: int = Field(default=256, ge=2, le=65_536)
-    gamma: float = Field(default=0.99, ge=0, lt=1)
-    smooth: float = Field(default=0.95, ge=0, le=1)
-    clip: float = Field(default=0.2, gt=0, lt=1)
-    entropy: float = Field(default=0.0, ge=0, le=1)
-    value: float = Field(default=0.5, ge=0)  # of the critic's loss beside the policy's
-    scaled: bool = True
-    deviation: float = Field(default=0.5, gt=0, le=2)
-    critic: list[int] = Field(default=[64, 64], min_length=1, max_length=8)
-    learning_rate: float = Field(default=3e-4, gt=0, le=1)  # Adam
-    final_learning_rate: float = Field(default=0.0, ge=0, le=1)  # reached linearly in the last round
-    adam_eps: float = Field(default=1e-5, gt=0)
-    gradient_limit: float = Field(default=0.5, gt=0)  # norm
-    validate_for: DurationPs = Field(default=20 * MS, gt=0)
+    rounds: int = Field(default=100, ge=1, le=100_000, description="Maximum number of rounds.")
+    episode: int = Field(default=20, ge=1, le=10_000, description="Rounds after which the networks begin again, empty.")
+    plays: int = Field(
+        default=4, ge=1, le=256, description="Networks per scenario, side by side, each with its own seed."
+    )
+    rollout: int = Field(default=64, ge=2, le=4096, description="Decisions per flow and round.")
+    passes: int = Field(default=10, ge=1, le=100, description="Passes over the decisions of a round.")
+    batch: int = Field(default=256, ge=2, le=65_536, description="Decisions per gradient step.")
+    gamma: float = Field(default=0.99, ge=0, lt=1, description="Discount factor of the advantages.")
+    smooth: float = Field(default=0.95, ge=0, le=1, description="Lambda of the advantages.")
+    clip: float = Field(default=0.2, gt=0, lt=1, description="Clipping range of the probability ratio.")
+    entropy: float = Field(default=0.0, ge=0, le=1, description="Weight of the policy's entropy.")
+    value: float = Field(default=0.5, ge=0, description="Weight of the critic's loss.")
+    scaled: bool = Field(
+        default=True, description="Divide rewards by the standard deviation of their discounted sums so far, within 10."
+    )
+    deviation: float = Field(
+        default=0.5,
+        gt=0,
+        le=2,
+        description="Standard deviation of the Gaussian in the first round; its mean goes from -1 to 1.",
+    )
+    critic: list[int] = Field(
+        default=[64, 64], min_length=1, max_length=8, description="Units of the hidden layers of V."
+    )
+    learning_rate: float = Field(default=3e-4, gt=0, le=1, description="Learning rate of Adam in the first round.")
+    final_learning_rate: float = Field(
+        default=0.0, ge=0, le=1, description="Learning rate in the last round, approached linearly."
+    )
+    adam_eps: float = Field(default=1e-5, gt=0, description="Epsilon of Adam.")
+    gradient_limit: float = Field(default=0.5, gt=0, description="Maximum norm of a gradient.")
+    validate_for: DurationPs = Field(default=20 * MS, gt=0, description="Duration of a validation run.")
 
 
 class PpoConfig(RewardedConfig):

@@ -27,16 +27,27 @@ class Strict(BaseModel):
 class RewardedTraining(Strict):
     """``decisions``: training ends with the round after which so many have been played; None: with the last round."""
 
-    seed: int = Field(ge=0, lt=2**31)
-    kernels: Kernels = "any"
-    decision_latency: DurationPs = 0
-    scenarios: ScenarioNames = Field(min_length=1, max_length=32)
-    reward: list[RewardTerm] = Field(min_length=1, max_length=8)
-    rounds: int = Field(default=60, ge=1, le=10_000)
-    decisions: int | None = Field(default=None, ge=1, exclude_if=lambda decisions: decisions is None)
-    validate_every: int = Field(default=5, ge=1)  # rounds
-    validate_in: ScenarioNames = Field(min_length=1, max_length=32)
-    validate_seeds: list[int] = Field(default=[7001, 7002], min_length=1, max_length=16)
+    seed: int = Field(ge=0, lt=2**31, description="Seed of the first weights, of the traffic and of exploring.")
+    kernels: Kernels = Field(default="any", description="Processor whose arithmetic PyTorch and MKL use.")
+    decision_latency: DurationPs = Field(default=0, description="Decision latency.")
+    scenarios: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of each round.")
+    reward: list[RewardTerm] = Field(
+        min_length=1,
+        max_length=8,
+        description="Terms of the reward: a weight, a feature of the next event, its power and its limit.",
+    )
+    rounds: int = Field(default=60, ge=1, le=10_000, description="Maximum number of rounds.")
+    decisions: int | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda decisions: decisions is None,
+        description="Stop after the round in which this number of decisions is reached.",
+    )
+    validate_every: int = Field(default=5, ge=1, description="Rounds between two validations.")
+    validate_in: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of the validation.")
+    validate_seeds: list[int] = Field(
+        default=[7001, 7002], min_length=1, max_length=16, description="Seeds of the validation."
+    )
 
     def over(self, rounds: int, played: int) -> bool:
         """Whether training ends after so many rounds, in which so many decisions were played."""
@@ -57,11 +68,24 @@ class RoundTraining(RewardedTraining):
     not the flows themselves. A round plays every scenario once, and explores by what falls from ``explore`` by
     ``explore_decay`` a round."""
 
-    senders: str | None = Field(default=None, exclude_if=lambda senders: senders is None)
-    period: DurationPs | None = Field(default=None, gt=0, exclude_if=lambda period: period is None)
-    explore: float
-    explore_decay: float = Field(gt=0, le=1)
-    explore_least: float
+    senders: str | None = Field(
+        default=None,
+        exclude_if=lambda senders: senders is None,
+        description="Baseline that controls the flows, if the agents are not flows.",
+    )
+    period: DurationPs | None = Field(
+        default=None,
+        gt=0,
+        exclude_if=lambda period: period is None,
+        description="Decision period of agents that are not flows.",
+    )
+    explore: float = Field(
+        description="Exploration in the first round: a probability (DDQN) or a maximum change of an output (DDPG)."
+    )
+    explore_decay: float = Field(
+        gt=0, le=1, description="Factor of the exploration per round; with an exchange per exchange."
+    )
+    explore_least: float = Field(description="Minimum exploration.")
 
     def exploring(self, number: int) -> float:
         """In this round."""

@@ -102,7 +102,7 @@ def test_no_command_declares_by_hand_what_its_model_has(name: str) -> None:
     own = [field for field in tables()[name] if f'"{flag(field)}"' in inspect.getsource(module)]
     assert own == []
     options = {option.name: option for option in module.command.params}
-    shared = [field for field in model.model_fields if field in options]
+    shared = [field for field in tables()[name] if field in options]
     assert len(shared) >= 5
     for field in shared:
         assert str(options[field].help).startswith(str(model.model_fields[field].description))
