@@ -163,7 +163,7 @@ def run_episode(
         if losses:
             optimizer.zero_grad()
             torch.stack(losses).mean().backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(network.parameters(), t.gradient_limit)
+            torch.nn.utils.clip_grad_norm_(network.parameters(), t.max_gradient_norm)
             optimizer.step()
         squares += [float(np.mean(s.delta[s.mask()] ** 2)) for s in segments if s.mask().any()]
         decisions += sum(int(s.length.sum()) for s in segments)

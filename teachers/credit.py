@@ -12,21 +12,22 @@ of it when the decision was made:
     by_rate    a delta that asks for less counts by the flow's rate over an equal share, at most 1: who sends little
                has caused little
 
-Two kinds of decisions can be left out, because what followed is no answer to them:
+Two kinds of decisions count only if their key is true, because what followed is no answer to them:
 
-    clipped    the new rate lay beyond the policy's limits: a flow at line rate cannot go faster, and a link that it
-               cannot fill would ask it to, for ever
-    idle       the queue was empty then and stayed empty: faster is right whatever was decided, and where flows come
-               and go most decisions are like that. What they ask for drowns what keeps a crowd from swinging
+    count_clipped  the new rate lay beyond the policy's limits: a flow at line rate cannot go faster, and a link that it
+                   cannot fill would ask it to, for ever
+    count_idle     the queue was empty then and stayed empty: faster is right whatever was decided, and where flows
+                   come and go most decisions are like that. What they ask for drowns what keeps a crowd from swinging
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from decision.artefact.renamed import RenamedFrom
 from decision.ir.arrays import Floats32
 from teachers.scalars import power
 
@@ -42,8 +43,8 @@ class Credit(BaseModel):
     others: Literal["count", "shared", "apart"] = "count"
     newcomer: int = Field(default=0, ge=0, le=64)  # deltas of a flow that nobody answers for
     by_rate: bool = False
-    clipped: bool = True  # such decisions count
-    idle: bool = True
+    count_clipped: Annotated[bool, RenamedFrom("clipped")] = True
+    count_idle: Annotated[bool, RenamedFrom("idle")] = True
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ def answered(length: NDArray[np.int64], done: NDArray[np.bool_], steps: int, hor
 def counted(delta: Floats32, presence: Presence | None, credit: Credit, horizon: int) -> NDArray[np.bool_]:
     """Decisions [T, B] that are not left out; ``delta`` is in targets: 1 is that of an empty queue."""
     counts = np.ones(delta.shape, dtype=bool)
-    if presence is not None and not credit.clipped:
+    if presence is not None and not credit.count_clipped:
         counts &= ~presence.clipped
-    if not credit.idle:
+    if not credit.count_idle:
         least = delta.copy()
         for ahead in range(1, min(horizon, len(delta) - 1) + 1):
             least[:-ahead] = np.minimum(least[:-ahead], delta[ahead:])

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.renamed import RenamedFrom
 from decision.artefact.shown import Shown
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.policy.features import PccRlCongestion, RlCcCongestion
@@ -71,7 +72,9 @@ class Training(_Strict):
         default=0.001, gt=0, le=1, description="Learning rate in the last episode, approached linearly."
     )
     adam_eps: float = Field(default=1e-5, gt=0, description="Epsilon of Adam.")  # [code]
-    gradient_limit: float = Field(default=0.5, gt=0, description="Maximum norm of a gradient.")  # [code]
+    max_gradient_norm: Annotated[float, RenamedFrom("gradient_limit")] = Field(
+        default=0.5, gt=0, description="Maximum norm of a gradient."
+    )  # [code]
     start: str | None = Field(default=None, description="Teacher of the same architecture to continue from.")
     starts: Starts | None = Field(default=None, description="Distribution of each flow's first rate.")
     start_phase: bool = Field(

@@ -104,7 +104,7 @@ class Learner:
     def _follow(self) -> None:
         for network, copy in ((self.network, self.target), (self.critic, self.critic_target)):
             for ahead, behind in zip(network.parameters(), copy.parameters(), strict=True):
-                behind.lerp_(ahead, self.options.follow)
+                behind.lerp_(ahead, self.options.target_update_rate)
 
     def more(self, curve: list[tuple[int, float]]) -> dict[str, object]:
         """What a checkpoint holds besides."""
@@ -198,7 +198,7 @@ def played(config: DdpgConfig, weights: Weights, number: int) -> Transitions:
     for its in trajectories(config, actors, places, d.episode):
         grows = not config.flows
         memory.add(
-            growing(its, config.policy, d.reward, d.growth_most) if grows else transitions(its, config.policy, d.reward)
+            growing(its, config.policy, d.reward, d.max_growth) if grows else transitions(its, config.policy, d.reward)
         )
     assert memory.kept is not None
     return memory.kept
@@ -220,7 +220,7 @@ def validate(config: DdpgConfig, weights: Weights) -> float:
             decision_latency_ps=d.decision_latency,
             window_ps=(d.episode // 5, d.episode),
         )
-        for name in d.validate_in
-        for seed in d.validate_seeds
+        for name in d.validation_scenarios
+        for seed in d.validation_seeds
     ]
     return geometric_mean([outcome.metrics[METRIC] for outcome in run(trials)])

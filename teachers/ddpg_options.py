@@ -8,9 +8,12 @@ format = 1
                     # `level` over their sum before it
 """
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.renamed import RenamedFrom
 from decision.policy.actions import Level, Multiplier
 from netsim.network import MS
 from teachers.round_options import FCT, REWARD, RoundConfig, RoundTraining, Yardstick
@@ -18,11 +21,13 @@ from teachers.round_options import FCT, REWARD, RoundConfig, RoundTraining, Yard
 
 class Ddpg(RoundTraining):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario once
-    with outputs that are moved by ``explore`` at the most, which falls by ``explore_decay`` a round, and then learns
+    with outputs that are moved by ``exploration`` at the most, which falls by ``exploration_decay`` a round, and learns
     ``updates`` batches of what is remembered. ``critic``: the hidden layers of Q(o, a)."""
 
     episode: DurationPs = Field(default=400 * MS, gt=0, description="Duration of a scenario in a round.")
-    growth_most: float = Field(default=4.0, gt=1, description="Maximum of the reward, which is a ratio.")
+    max_growth: Annotated[float, RenamedFrom("growth_most")] = Field(
+        default=4.0, gt=1, description="Maximum of the reward, which is a ratio."
+    )
     updates: int = Field(default=200, ge=1, le=100_000, description="Gradient steps per round.")
     batch: int = Field(default=128, ge=1, le=65_536, description="Transitions per gradient step.")
     memory: int = Field(
@@ -39,12 +44,18 @@ class Ddpg(RoundTraining):
         default=1e-4, gt=0, le=1, description="Learning rate of the policy."
     )  # of the policy: Lillicrap et al. 2016, section 7
     critic_learning_rate: float = Field(default=1e-3, gt=0, le=1, description="Learning rate of the critic.")
-    follow: float = Field(
+    target_update_rate: Annotated[float, RenamedFrom("follow")] = Field(
         default=0.005, gt=0, le=1, description="Share by which the target networks approach the networks in an update."
     )
-    explore: float = Field(default=1.0, ge=0, le=2, description="Maximum change of an output in the first round.")
-    explore_decay: float = Field(default=0.95, gt=0, le=1, description="Factor of the exploration per round.")
-    explore_least: float = Field(default=0.05, ge=0, le=2, description="Minimum exploration.")
+    exploration: Annotated[float, RenamedFrom("explore")] = Field(
+        default=1.0, ge=0, le=2, description="Maximum change of an output in the first round."
+    )
+    exploration_decay: Annotated[float, RenamedFrom("explore_decay")] = Field(
+        default=0.95, gt=0, le=1, description="Factor of the exploration per round."
+    )
+    min_exploration: Annotated[float, RenamedFrom("explore_least")] = Field(
+        default=0.05, ge=0, le=2, description="Minimum exploration."
+    )
 
 
 class DdpgConfig(RoundConfig):

@@ -10,12 +10,13 @@ With ``ddqn.start`` the policy is that teacher's; ``[policy]`` then has no more 
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.renamed import RenamedFrom
 from decision.policy.actions import Choice, Table
 from netsim.network import MS
 from teachers.load import load
@@ -28,12 +29,14 @@ class TriggerTraining(Strict):
 
     price: float = Field(default=0.05, ge=0, description="Reward that a decision costs in which the trigger fires.")
     rounds: int = Field(default=30, ge=1, le=10_000, description="Number of rounds.")
-    explore_decay: float = Field(default=0.9, gt=0, le=1, description="Factor of the exploration per round.")
+    exploration_decay: Annotated[float, RenamedFrom("explore_decay")] = Field(
+        default=0.9, gt=0, le=1, description="Factor of the exploration per round."
+    )
 
 
 class Ddqn(RoundTraining):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario
-    once, explores with a probability that falls from ``explore`` by ``explore_decay`` a round, and then learns
+    once, explores with a probability that falls from ``exploration`` by ``exploration_decay`` a round, and learns
     ``updates`` batches of what is remembered. ``start``: a teacher to go on from. ``exchange``: learn online, so many
     batches whenever so much time has gone by in a network that runs on, where exploring decays by the exchange."""
 
@@ -70,11 +73,15 @@ class Ddqn(RoundTraining):
     target_every: int = Field(
         default=200, ge=1, description="Gradient steps between two copies of the weights into the target network."
     )
-    explore: float = Field(default=1.0, ge=0, le=1, description="Probability of a random row in the first round.")
-    explore_decay: float = Field(
+    exploration: Annotated[float, RenamedFrom("explore")] = Field(
+        default=1.0, ge=0, le=1, description="Probability of a random row in the first round."
+    )
+    exploration_decay: Annotated[float, RenamedFrom("explore_decay")] = Field(
         default=0.93, gt=0, le=1, description="Factor of this probability per round; with an exchange per exchange."
     )
-    explore_least: float = Field(default=0.02, ge=0, le=1, description="Minimum probability of a random row.")
+    min_exploration: Annotated[float, RenamedFrom("explore_least")] = Field(
+        default=0.02, ge=0, le=1, description="Minimum probability of a random row."
+    )
 
     trigger: TriggerTraining | None = Field(default=None, exclude_if=lambda trigger: trigger is None)
 

@@ -54,7 +54,7 @@ def train(config: DdqnConfig, out: Path, resume: bool = False, progress: Progres
 def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progress: Progress) -> RoundReport:
     trigger = config.ddqn.trigger
     assert trigger is not None
-    d = config.ddqn.model_copy(update={"rounds": trigger.rounds, "explore_decay": trigger.explore_decay})
+    d = config.ddqn.model_copy(update={"rounds": trigger.rounds, "exploration_decay": trigger.exploration_decay})
     learner = Learner(config.policy, d, trigger=True)
     kept, curve = Checkpoint.first(learner.network.weights()), []
     if resume:
@@ -73,7 +73,7 @@ def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progres
             lost = learner.learn(d.updates, number * d.updates, np.random.default_rng([d.seed, number, 1]))
             reward: float | None = None
             fired = float(np.mean(new.action))
-            if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
+            if (number + 1) % d.validation_interval == 0 or number + 1 == d.rounds:
                 reward, fired = _validate(config, d, policy.weights | learner.network.weights())
                 curve.append((number + 1, reward))
             kept = kept.after(number + 1, None if reward is None else -reward, learner.network.weights())
@@ -106,7 +106,9 @@ def validate(config: DdqnConfig, weights: Weights) -> float:
 def _validate(config: DdqnConfig, d: Ddqn, weights: Weights) -> tuple[float, float]:
     """The mean reward of a decision, what triggers cost taken off, and how often they fired; each scenario counts
     alike."""
-    each = [_played(config, weights, [(name, seed) for seed in d.validate_seeds], 0.0) for name in d.validate_in]
+    each = [
+        _played(config, weights, [(name, seed) for seed in d.validation_seeds], 0.0) for name in d.validation_scenarios
+    ]
     rewards, fired = ([float(np.mean(part, dtype=np.float64)) for part in parts] for parts in _columns(each))
     return float(np.mean(rewards)), float(np.mean(fired))
 

@@ -54,7 +54,7 @@ def _ddqn_reward(config: DdqnConfig, weights: Weights) -> float:
 
 
 def _ppo_reward(config: PpoConfig, weights: Weights) -> float:
-    return mean_reward(config, weights, config.ppo.validate_for)
+    return mean_reward(config, weights, config.ppo.validation_duration)
 
 
 ADPG = Method("ADPG", "training", TrainConfig, adpg.train, _cost)

@@ -13,8 +13,8 @@ pi_drawn is the policy that drew; p is 1 at first, where the gradient is that of
 1, so that later passes go no further than the draws can tell (Schulman et al. 2017).
 
 The first round's policy mostly leaves a flow as it is: in the states that untrained weights lead to it learns to draw
-what stands of each knob with the probability `stays`, and the other values evenly. From rows drawn evenly it has first
-to learn that limits leave links idle; and as the greatest of equals is the same row for all, flows that were drawn onto
+what stands of each knob with `stay_probability`, and the other values evenly. From rows drawn evenly it has first to
+learn that limits leave links idle; and as the greatest of equals is the same row for all, flows that were drawn onto
 three paths go by one when there are no more draws.
 
 R: what a decision answers for. The mean completion time of flows is the mean number of flows that are there, over their
@@ -130,7 +130,9 @@ def begin(network: PolicyNetwork, rows: Decisions, action: Choice, d: Pg) -> Non
     random = np.random.default_rng([d.seed, BEGIN_STEPS])
     wanted, knob = [], 0
     for table in action.columns():
-        wanted.append(torch.from_numpy(staying(rows.standing[:, knob : knob + table.shape[1]], table, d.stays)))
+        wanted.append(
+            torch.from_numpy(staying(rows.standing[:, knob : knob + table.shape[1]], table, d.stay_probability))
+        )
         knob += table.shape[1]
     for _ in range(BEGIN_STEPS):
         part = random.integers(len(rows), size=d.batch)
@@ -166,7 +168,7 @@ def ascend(
         log_first = log_softmax(network, observed, sizes)
         entropy = float(nats(log_first).mean())
         log_drawn = drawn(log_first, torch.arange(len(rows)))
-    for _ in range(d.passes):
+    for _ in range(d.epochs):
         order = torch.from_numpy(random.permutation(len(rows)))
         for part in order.split(d.batch):  # type: ignore[no-untyped-call]
             log_pi = log_softmax(network, observed[part], sizes)
@@ -196,7 +198,7 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> Rou
     optimizer = adam(network.parameters(), d.kernels, d.learning_rate)
     action = config.policy.action
     assert isinstance(action, Choice)
-    if d.stays > 0 and not resume:
+    if d.stay_probability > 0 and not resume:
         begin(network, played(config, network.weights(), d.rounds)[0], action, d)
     kept, curve = Checkpoint.first(network.weights()), list[tuple[int, float]]()
     path = checkpoint_path(out)
@@ -213,7 +215,7 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> Rou
             random = np.random.default_rng([d.seed, number])
             entropy = ascend(network, optimizer, rows, d, random, action.sizes)
             fct_us: float | None = None
-            if (number + 1) % d.validate_every == 0 or number + 1 == d.rounds:
+            if (number + 1) % d.validation_interval == 0 or number + 1 == d.rounds:
                 fct_us = validate(config, network.weights())
                 curve.append((number + 1, fct_us))
             kept = kept.after(number + 1, fct_us, network.weights())
@@ -251,8 +253,10 @@ def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, 
     actor = native(config.policy, weights)
     trials, arrivals = [], []
     for index, name in enumerate(d.scenarios):
-        for play in range(d.plays):
-            drawing = replace(actor, draw=seed_of(d.seed, number, len(d.scenarios) + index * d.plays + play))
+        for play in range(d.rollouts_per_scenario):
+            drawing = replace(
+                actor, draw=seed_of(d.seed, number, len(d.scenarios) + index * d.rollouts_per_scenario + play)
+            )
             arrivals.append(index)
             trials.append(
                 deployment.trial(
@@ -328,14 +332,14 @@ def validate(config: PgConfig, weights: Weights) -> float:
             native(config.policy, weights),
             name,
             seed=seed,
-            duration_ps=d.validate_for,
+            duration_ps=d.validation_duration,
             decision_latency_ps=d.decision_latency,
         )
-        for name in d.validate_in
-        for seed in d.validate_seeds
+        for name in d.validation_scenarios
+        for seed in d.validation_seeds
     ]
     there_us = [
-        float(np.mean(np.minimum(lives.went_ps, d.validate_for) - lives.came_ps)) / US
+        float(np.mean(np.minimum(lives.went_ps, d.validation_duration) - lives.came_ps)) / US
         for _, lives in _all_followed(trials)
     ]
     return geometric_mean(there_us)

@@ -6,13 +6,14 @@ format = 1
 [pg]                # senders, period, scenarios, hyper-parameters
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from decision.artefact.documents import Format1
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.renamed import RenamedFrom
 from decision.ir.interfaces import LONG_FLOW
 from decision.policy.actions import Choice
 from decision.policy.policy import Policy
@@ -26,11 +27,11 @@ from teachers.round_options import Strict
 
 class Pg(Strict):
     """``senders``: the baseline at the flows; ``period``: how often the network looks which long flows are to be asked.
-    A round plays every scenario ``plays`` times with the same arrivals, and learns from all decisions of the first
-    ``episode`` in ``passes``; ``clip``: teachers/pg.py. ``horizon``: for how long a decision answers for the flows
-    around it. ``stays``: with what probability the first round leaves what a flow has of a knob; 0: its rows are drawn
-    evenly. ``validate_for``: how long a run is by which rounds are judged. ``entropy``: what a nat of the policy's
-    entropy is worth, in standard deviations of the return."""
+    A round plays every scenario ``rollouts_per_scenario`` times with the same arrivals, and learns from all decisions
+    of the first ``episode`` in ``epochs``; ``clip``: teachers/pg.py. ``horizon``: for how long a decision answers for
+    the flows around it. ``stay_probability``: the probability with which the first round leaves what a flow has of a
+    knob; 0: its rows are drawn evenly. ``entropy``: what a nat of the policy's entropy is worth, in standard deviations
+    of the return."""
 
     seed: int = Field(ge=0, lt=2**31, description="Seed of the first weights, of the traffic and of the draws.")
     kernels: Kernels = Field(default="any", description="Processor whose arithmetic PyTorch and MKL use.")
@@ -46,16 +47,20 @@ class Pg(Strict):
     horizon: DurationPs = Field(
         default=100 * MS, gt=0, description="Time in which a decision answers for the flows around it."
     )
-    plays: int = Field(default=4, ge=2, le=64, description="Runs per scenario and round, with the same arrivals.")
+    rollouts_per_scenario: Annotated[int, RenamedFrom("plays")] = Field(
+        default=4, ge=2, le=64, description="Runs per scenario and round, with the same arrivals."
+    )
     rounds: int = Field(default=60, ge=1, le=10_000, description="Number of rounds.")
-    passes: int = Field(default=4, ge=1, le=100, description="Passes over the decisions of a round.")
+    epochs: Annotated[int, RenamedFrom("passes")] = Field(
+        default=4, ge=1, le=100, description="Passes over the decisions of a round."
+    )
     clip: float = Field(default=0.2, gt=0, lt=1, description="Clipping range of the probability ratio.")
     batch: int = Field(default=256, ge=1, le=65_536, description="Decisions per gradient step.")
     learning_rate: float = Field(default=1e-3, gt=0, le=1, description="Learning rate of Adam in the first round.")
     final_learning_rate: float = Field(
         default=1e-4, gt=0, le=1, description="Learning rate in the last round, approached linearly."
     )
-    stays: float = Field(
+    stay_probability: Annotated[float, RenamedFrom("stays")] = Field(
         default=0.0,
         ge=0,
         lt=1,
@@ -67,10 +72,16 @@ class Pg(Strict):
         le=1,
         description="Weight of the policy's entropy, in standard deviations of the return per nat.",
     )
-    validate_every: int = Field(default=5, ge=1, description="Rounds between two validations.")
-    validate_in: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of the validation.")
-    validate_for: DurationPs = Field(default=400 * MS, gt=0, description="Duration of a validation run.")
-    validate_seeds: list[int] = Field(
+    validation_interval: Annotated[int, RenamedFrom("validate_every")] = Field(
+        default=5, ge=1, description="Rounds between two validations."
+    )
+    validation_scenarios: Annotated[ScenarioNames, RenamedFrom("validate_in")] = Field(
+        min_length=1, max_length=32, description="Scenarios of the validation."
+    )
+    validation_duration: Annotated[DurationPs, RenamedFrom("validate_for")] = Field(
+        default=400 * MS, gt=0, description="Duration of a validation run."
+    )
+    validation_seeds: Annotated[list[int], RenamedFrom("validate_seeds")] = Field(
         default=[7001, 7002], min_length=1, max_length=16, description="Seeds of the validation."
     )
 

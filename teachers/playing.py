@@ -40,8 +40,8 @@ def mean_reward(config: RewardedConfig, weights: Weights, duration_ps: int) -> f
     """Of a transition where nothing is explored; each scenario of the validation counts alike."""
     t, actor = config.training, native(config.policy, weights)
     rewards = []
-    for name in t.validate_in:
-        places = [(name, seed) for seed in t.validate_seeds]
+    for name in t.validation_scenarios:
+        places = [(name, seed) for seed in t.validation_seeds]
         played = trajectories(config, [actor] * len(places), places, duration_ps)
         each = [transitions(its, config.policy, t.reward).reward for its in played]
         rewards.append(float(np.mean(np.concatenate(each), dtype=np.float64)))

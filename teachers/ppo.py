@@ -69,7 +69,7 @@ class Rollout:
         return len(self.after)
 
 
-def advantages(rollout: Rollout, reward: Floats32, gamma: float, smooth: float) -> Floats32:
+def advantages(rollout: Rollout, reward: Floats32, gamma: float, gae_lambda: float) -> Floats32:
     """A [N] of the decisions, with these rewards; 0 of those that are OPEN."""
     found = np.zeros(len(rollout), dtype=np.float64)
     value = rollout.value.astype(np.float64)
@@ -78,7 +78,7 @@ def advantages(rollout: Rollout, reward: Floats32, gamma: float, smooth: float) 
         if after == OPEN:
             continue
         then, more = (0.0, 0.0) if after == ENDED else (value[after], found[after])
-        found[i] = reward[i] + gamma * then - value[i] + gamma * smooth * more
+        found[i] = reward[i] + gamma * then - value[i] + gamma * gae_lambda * more
     return found.astype(np.float32)
 
 
@@ -145,12 +145,12 @@ class Learner:
         d = self.options
         for group in self.optimizer.param_groups:
             group["lr"] = d.learning_rate + (d.final_learning_rate - d.learning_rate) * done
-        advantage = advantages(rollout, self.scaled(rollout), d.gamma, d.smooth)
+        advantage = advantages(rollout, self.scaled(rollout), d.gamma, d.gae_lambda)
         known = np.flatnonzero(rollout.after != OPEN)
         observed, drawn, then = (torch.from_numpy(a) for a in (rollout.observed, rollout.drawn, rollout.log_pi))
         gain, goal = torch.from_numpy(advantage), torch.from_numpy(advantage + rollout.value)
         entropies = []
-        for _ in range(d.passes):
+        for _ in range(d.epochs):
             for part in torch.split(torch.from_numpy(random.permutation(known)), d.batch):
                 if len(part) < 2:
                     continue  # one has no standard deviation
@@ -163,7 +163,7 @@ class Learner:
                 loss = d.value * off - torch.minimum(p * its, held * its).mean() - d.entropy * entropy
                 self.optimizer.zero_grad()
                 loss.backward()
-                torch.nn.utils.clip_grad_norm_(self.parameters(), d.gradient_limit)
+                torch.nn.utils.clip_grad_norm_(self.parameters(), d.max_gradient_norm)
                 self.optimizer.step()
                 entropies.append(float(entropy.detach()))
         return float(np.mean(entropies)) if entropies else float("nan")
@@ -185,7 +185,7 @@ class Learner:
 
 
 def begun(config: PpoConfig, number: int) -> Networks:
-    """Every scenario ``plays`` times in an empty network, for the rounds of an episode from this one on."""
+    """Every scenario in ``rollouts_per_scenario`` empty networks, for the rounds of an episode from this one on."""
     d, policy = config.ppo, config.policy
     assert policy.limits is not None
     asked = Task(
@@ -196,7 +196,7 @@ def begun(config: PpoConfig, number: int) -> Networks:
         decision_latency_ps=d.decision_latency,
         network=config.built_network(),
     )
-    named = [replace(asked, scenario=name) for name in d.scenarios for _ in range(d.plays)]
+    named = [replace(asked, scenario=name) for name in d.scenarios for _ in range(d.rollouts_per_scenario)]
     tasks = [replace(task, duration_ps=d.episode * _most_ps(d, task)) for task in named]
     return Networks(tasks, [seed_of(d.seed, number, index) for index in range(len(tasks))], d.reward)
 
@@ -263,7 +263,7 @@ def _train(config: PpoConfig, out: Path, resume: bool, progress: Progress) -> Ro
             number += 1
             reward: float | None = None
             if d.judged(number, decisions):
-                reward = mean_reward(config, learner.network.weights(), d.validate_for)
+                reward = mean_reward(config, learner.network.weights(), d.validation_duration)
                 curve.append((number, reward))
             kept = kept.after(number, None if reward is None else -reward, learner.network.weights())
             scalars = {

@@ -7,31 +7,39 @@ format = 1
 [[ppo.reward]]      # weight, the feature of the next event that it weighs, its power and limit
 """
 
+from typing import Annotated
+
 from pydantic import Field, model_validator
 
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.renamed import RenamedFrom
 from decision.policy.actions import Multiplier, Table
 from netsim.network import MS
 from teachers.round_options import RewardedConfig, RewardedTraining
 
 
 class Ppo(RewardedTraining):
-    """A round is ``rollout`` decisions a flow in every scenario, played ``plays`` times side by side, then ``passes``
-    over them, ``batch`` at a time; after ``episode`` rounds the networks begin anew, empty. ``smooth``: lambda of the
-    advantages. ``deviation``: of the Gaussian at first, whose mean goes from -1 to 1. ``critic``: the hidden layers of
-    V(o). ``scaled``: rewards are divided by the standard deviation of their discounted sums so far, and held within 10.
-    Defaults: CleanRL's ppo_continuous_action.py where it has them, whose batches are 64 of 2048."""
+    """A round is ``rollout`` decisions a flow in every scenario, in ``rollouts_per_scenario`` networks side by side,
+    then ``epochs`` over them, ``batch`` at a time; after ``episode`` rounds the networks begin anew, empty.
+    ``gae_lambda``: lambda of the advantages. ``deviation``: of the Gaussian at first, whose mean goes from -1 to 1.
+    ``critic``: the hidden layers of V(o). ``scaled``: rewards are divided by the standard deviation of their discounted
+    sums so far, and held within 10. Defaults: CleanRL's ppo_continuous_action.py where it has them, whose batches are
+    64 of 2048."""
 
     rounds: int = Field(default=100, ge=1, le=100_000, description="Maximum number of rounds.")
     episode: int = Field(default=20, ge=1, le=10_000, description="Rounds after which the networks begin again, empty.")
-    plays: int = Field(
+    rollouts_per_scenario: Annotated[int, RenamedFrom("plays")] = Field(
         default=4, ge=1, le=256, description="Networks per scenario, side by side, each with its own seed."
     )
     rollout: int = Field(default=64, ge=2, le=4096, description="Decisions per flow and round.")
-    passes: int = Field(default=10, ge=1, le=100, description="Passes over the decisions of a round.")
+    epochs: Annotated[int, RenamedFrom("passes")] = Field(
+        default=10, ge=1, le=100, description="Passes over the decisions of a round."
+    )
     batch: int = Field(default=256, ge=2, le=65_536, description="Decisions per gradient step.")
     gamma: float = Field(default=0.99, ge=0, lt=1, description="Discount factor of the advantages.")
-    smooth: float = Field(default=0.95, ge=0, le=1, description="Lambda of the advantages.")
+    gae_lambda: Annotated[float, RenamedFrom("smooth")] = Field(
+        default=0.95, ge=0, le=1, description="Lambda of the advantages."
+    )
     clip: float = Field(default=0.2, gt=0, lt=1, description="Clipping range of the probability ratio.")
     entropy: float = Field(default=0.0, ge=0, le=1, description="Weight of the policy's entropy.")
     value: float = Field(default=0.5, ge=0, description="Weight of the critic's loss.")
@@ -52,8 +60,12 @@ class Ppo(RewardedTraining):
         default=0.0, ge=0, le=1, description="Learning rate in the last round, approached linearly."
     )
     adam_eps: float = Field(default=1e-5, gt=0, description="Epsilon of Adam.")
-    gradient_limit: float = Field(default=0.5, gt=0, description="Maximum norm of a gradient.")
-    validate_for: DurationPs = Field(default=20 * MS, gt=0, description="Duration of a validation run.")
+    max_gradient_norm: Annotated[float, RenamedFrom("gradient_limit")] = Field(
+        default=0.5, gt=0, description="Maximum norm of a gradient."
+    )
+    validation_duration: Annotated[DurationPs, RenamedFrom("validate_for")] = Field(
+        default=20 * MS, gt=0, description="Duration of a validation run."
+    )
 
 
 class PpoConfig(RewardedConfig):

@@ -1,13 +1,14 @@
 """What training recipes have in common that name their reward, whichever algorithm learns by it."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from decision.artefact.documents import Format1
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.renamed import RenamedFrom
 from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.deployment import Deployment
@@ -43,9 +44,13 @@ class RewardedTraining(Strict):
         exclude_if=lambda decisions: decisions is None,
         description="Stop after the round in which this number of decisions is reached.",
     )
-    validate_every: int = Field(default=5, ge=1, description="Rounds between two validations.")
-    validate_in: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of the validation.")
-    validate_seeds: list[int] = Field(
+    validation_interval: Annotated[int, RenamedFrom("validate_every")] = Field(
+        default=5, ge=1, description="Rounds between two validations."
+    )
+    validation_scenarios: Annotated[ScenarioNames, RenamedFrom("validate_in")] = Field(
+        min_length=1, max_length=32, description="Scenarios of the validation."
+    )
+    validation_seeds: Annotated[list[int], RenamedFrom("validate_seeds")] = Field(
         default=[7001, 7002], min_length=1, max_length=16, description="Seeds of the validation."
     )
 
@@ -60,13 +65,13 @@ class RewardedTraining(Strict):
 
     def judged(self, rounds: int, played: int) -> bool:
         """Whether the weights after so many rounds are validated."""
-        return rounds % self.validate_every == 0 or self.over(rounds, played)
+        return rounds % self.validation_interval == 0 or self.over(rounds, played)
 
 
 class RoundTraining(RewardedTraining):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked; both only where the agents are
-    not the flows themselves. A round plays every scenario once, and explores by what falls from ``explore`` by
-    ``explore_decay`` a round."""
+    not the flows themselves. A round plays every scenario once, and explores by what falls from ``exploration`` by
+    ``exploration_decay`` a round."""
 
     senders: str | None = Field(
         default=None,
@@ -79,17 +84,17 @@ class RoundTraining(RewardedTraining):
         exclude_if=lambda period: period is None,
         description="Decision period of agents that are not flows.",
     )
-    explore: float = Field(
+    exploration: Annotated[float, RenamedFrom("explore")] = Field(
         description="Exploration in the first round: a probability (DDQN) or a maximum change of an output (DDPG)."
     )
-    explore_decay: float = Field(
+    exploration_decay: Annotated[float, RenamedFrom("explore_decay")] = Field(
         gt=0, le=1, description="Factor of the exploration per round; with an exchange per exchange."
     )
-    explore_least: float = Field(description="Minimum exploration.")
+    min_exploration: Annotated[float, RenamedFrom("explore_least")] = Field(description="Minimum exploration.")
 
     def exploring(self, number: int) -> float:
         """In this round."""
-        return max(self.explore_least, self.explore * power(self.explore_decay, number))
+        return max(self.min_exploration, self.exploration * power(self.exploration_decay, number))
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,7 @@ class RoundConfig(RewardedConfig):
 
     def check_places(self, duration_ps: int) -> None:
         """ValueError where the agents live in no network of one of the scenarios."""
-        for name in dict.fromkeys((*self.training.scenarios, *self.training.validate_in)):
+        for name in dict.fromkeys((*self.training.scenarios, *self.training.validation_scenarios)):
             try:
                 self.deployment().places(name, self.training.seed, duration_ps)
             except InputError as error:

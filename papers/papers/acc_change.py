@@ -45,7 +45,7 @@ FLOWS = {"": "all", "mice_": "mice", "elephants_": "elephants"}
 """Of which flows the mean FCT is shown, as metrics begin."""
 LEARNING: Mapping[str, Mapping[str, float]] = {
     "ACC online": {},
-    "ACC untrained, online": {"explore": 1.0, "learning_rate": 1e-3},
+    "ACC untrained, online": {"exploration": 1.0, "learning_rate": 1e-3},
 }
 """What each has otherwise than the recipe."""
 SHARED = 0.5

@@ -88,7 +88,7 @@ def recipe_on(start: Path, hash: str) -> dict[str, Any]:
     document["ddqn"] |= {
         "start": str(start),
         "scenarios": [f"{NEW}:{LOAD}%@{FABRIC}"],
-        "validate_in": [f"{NEW}:{load}%@{FABRIC}" for load in (LOAD - 10, LOAD + 10)],
+        "validation_scenarios": [f"{NEW}:{load}%@{FABRIC}" for load in (LOAD - 10, LOAD + 10)],
     }
     return document
 

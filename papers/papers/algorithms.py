@@ -134,7 +134,7 @@ def sources(trainer: str) -> list[str]:
 
 def judged(policy: Policy, weights: Weights) -> float:
     """The paper's reward, a decision."""
-    return mean_reward(RAW.model_copy(update={"policy": policy}), weights, RAW.ppo.validate_for)
+    return mean_reward(RAW.model_copy(update={"policy": policy}), weights, RAW.ppo.validation_duration)
 
 
 def trained(method: Method, seed: int, work: Path, now: bool) -> Trained | None:

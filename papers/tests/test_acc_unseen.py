@@ -39,12 +39,12 @@ def test_a_tree_is_due_where_drift_says_so() -> None:
 
 def test_the_teacher_does_not_meet_what_is_new() -> None:
     config, whole = DdqnConfig.model_validate(acc_unseen.recipe()), load_toml(DdqnConfig, acc_unseen.TRAINING)
-    met = [*config.ddqn.scenarios, *config.ddqn.validate_in, *acc_unseen.made_in(False).scenarios]
+    met = [*config.ddqn.scenarios, *config.ddqn.validation_scenarios, *acc_unseen.made_in(False).scenarios]
     assert met
     assert not any(NEW in name for name in met)
     assert len(config.ddqn.scenarios) == len(whole.ddqn.scenarios) - 1
     assert config.ddqn.model_copy(update={"scenarios": whole.ddqn.scenarios}) == whole.ddqn
     on = DdqnConfig.model_validate(acc_unseen.recipe_on(TEACHERS / "acc", "0" * 64))
-    assert all(NEW in name for name in (*on.ddqn.scenarios, *on.ddqn.validate_in))
+    assert all(NEW in name for name in (*on.ddqn.scenarios, *on.ddqn.validation_scenarios))
     assert on.policy.observation == whole.policy.observation
     assert acc_unseen.made_in(True) == load_recipe(acc_unseen.RECIPE).rollout

@@ -13,7 +13,14 @@ from papers.runs import Metrics
 
 SHORT = {
     "training": {"episodes": 1, "segments": 2},
-    "ppo": {"rounds": 2, "rollout": 4, "plays": 1, "passes": 1, "validate_every": 1, "validate_for": "1 ms"},
+    "ppo": {
+        "rounds": 2,
+        "rollout": 4,
+        "rollouts_per_scenario": 1,
+        "epochs": 1,
+        "validation_interval": 1,
+        "validation_duration": "1 ms",
+    },
 }
 
 

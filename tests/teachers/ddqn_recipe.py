@@ -41,9 +41,9 @@ CONFIG: dict[str, Any] = {
         "batch": 32,
         "memory": 300,
         "target_every": 15,
-        "validate_every": 2,
-        "validate_in": ["many-to-one:4"],
-        "validate_seeds": [7],
+        "validation_interval": 2,
+        "validation_scenarios": ["many-to-one:4"],
+        "validation_seeds": [7],
     },
 }
 

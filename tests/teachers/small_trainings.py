@@ -12,16 +12,27 @@ from teachers.training_log import TrainingLog
 RECIPES = Path(__file__).parents[2] / "recipes"
 ADPG = {"episodes": 2, "segments": 3, "rollout": 8, "horizon": 5, "scenarios": ["many-to-one:2", "many-to-one:4"]}
 ADPG_VALIDATION = {"flows": [2], "every": 1, "settle": "1 ms", "measure": "1 ms", "intervals": 10}
-ROUNDS = {"rounds": 2, "validate_every": 1, "validate_seeds": [7]}
-FLOWS = ROUNDS | {"scenarios": ["many-to-one:2", "many-to-one:4"], "validate_in": ["many-to-one:2"], "decisions": 10**6}
-PPO = FLOWS | {"plays": 1, "rollout": 10, "passes": 2, "validate_for": "1 ms"}
+ROUNDS = {"rounds": 2, "validation_interval": 1, "validation_seeds": [7]}
+FLOWS = ROUNDS | {
+    "scenarios": ["many-to-one:2", "many-to-one:4"],
+    "validation_scenarios": ["many-to-one:2"],
+    "decisions": 10**6,
+}
+PPO = FLOWS | {"rollouts_per_scenario": 1, "rollout": 10, "epochs": 2, "validation_duration": "1 ms"}
 REPLAY = {"updates": 5, "batch": 16, "episode": "2 ms"}
-QUEUES = ROUNDS | REPLAY | {"scenarios": ["incast:4"], "validate_in": ["many-to-one:4"]}
-PLANES = {"scenarios": ["websearch:90%@planes:3x4:1"], "validate_in": ["websearch:90%@planes:3x4:1"]}
+QUEUES = ROUNDS | REPLAY | {"scenarios": ["incast:4"], "validation_scenarios": ["many-to-one:4"]}
+PLANES = {"scenarios": ["websearch:90%@planes:3x4:1"], "validation_scenarios": ["websearch:90%@planes:3x4:1"]}
 PG = (
     ROUNDS
     | PLANES
-    | {"episode": "40 ms", "horizon": "10 ms", "validate_for": "50 ms", "plays": 2, "batch": 32, "stays": 0}
+    | {
+        "episode": "40 ms",
+        "horizon": "10 ms",
+        "validation_duration": "50 ms",
+        "rollouts_per_scenario": 2,
+        "batch": 32,
+        "stay_probability": 0,
+    }
 )
 
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {

@@ -40,7 +40,7 @@ OPTIONS: dict[str, Any] = {
     "senders": "dcqcn",
     "period": "1 ms",
     "scenarios": ["incast:4"],
-    "validate_in": ["incast:4"],
+    "validation_scenarios": ["incast:4"],
     "reward": [{"weight": 1, "feature": {"kind": "level", "signal": "queue_bytes"}}],
     "batch": 64,
     "memory": 100_000,
@@ -65,12 +65,12 @@ PPO_POLICY: dict[str, Any] = POLICY | {
 PPO_STEPS, PPO_ENVS, PPO_ROLLOUT = 100_000, 8, 32
 PPO_OPTIONS: dict[str, Any] = {
     "scenarios": ["many-to-one:2"],
-    "validate_in": ["many-to-one:2"],
+    "validation_scenarios": ["many-to-one:2"],
     "reward": [{"weight": 1, "feature": {"kind": "rate"}}],
     "batch": 256,
-    "passes": 20,
+    "epochs": 20,
     "gamma": 0.98,
-    "smooth": 0.8,
+    "gae_lambda": 0.8,
     "learning_rate": 1e-3,
     "scaled": False,
 }

@@ -74,11 +74,19 @@ def test_a_life_that_is_over_is_answered_to_its_end() -> None:
 
 def test_decisions_whose_rate_the_limits_clip_are_left_out() -> None:
     there = replace(presence([1, 1, 1], [0, 0, 0]), clipped=column([True, False, True], bool))
-    assert counted(column([0.5] * 3), there, Credit(clipped=False), 1)[:, 0].tolist() == [False, True, False]
+    assert counted(column([0.5] * 3), there, Credit(count_clipped=False), 1)[:, 0].tolist() == [False, True, False]
     assert counted(column([0.5] * 3), there, Credit(), 1).all()
 
 
 def test_decisions_in_a_link_that_stays_empty_are_left_out() -> None:
     delta = column([1.0, 1.0, 1.0, 0.4, 1.0, 1.0, 1.0])
-    assert counted(delta, None, Credit(idle=False), 2)[:, 0].tolist() == [False, True, True, True, False, False, False]
+    assert counted(delta, None, Credit(count_idle=False), 2)[:, 0].tolist() == [
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
     assert counted(delta, None, Credit(), 2).all()

@@ -22,15 +22,15 @@ RECIPE = Path(__file__).parents[2] / "recipes" / "train-auto-srla.toml"
 SMALL = {
     "kernels": "any",  # as all trainings of this process
     "scenarios": ["messages:60%@planes:1x4:1"],
-    "validate_in": ["messages:60%@planes:1x4:1"],
-    "validate_seeds": [7001],
+    "validation_scenarios": ["messages:60%@planes:1x4:1"],
+    "validation_seeds": [7001],
     "episode": "30 ms",
     "period": "3 ms",
     "decision_latency": "1 ms",
     "rounds": 2,
     "updates": 5,
     "batch": 8,
-    "validate_every": 1,
+    "validation_interval": 1,
 }
 
 
@@ -60,7 +60,7 @@ def test_the_same_recipe_gives_the_same_weights_resumed_or_not(tmp_path: Path) -
 
 def test_what_is_remembered_of_an_action_is_where_each_threshold_lay() -> None:
     """Noise moves them, between -1 and 1 and ascending."""
-    small = config(explore=2.0)
+    small = config(exploration=2.0)
     learner = Learner(small.policy, small.ddpg)
     rows = played(small, learner.network.weights(), 0)
     assert rows.action.shape == (len(rows), 3)

@@ -51,13 +51,13 @@ CONFIG: dict[str, Any] = {
         "batch": 32,
         "memory": 300,
         "target_every": 15,
-        "validate_every": 2,
-        "validate_in": ["many-to-one:4"],
-        "validate_seeds": [7],
+        "validation_interval": 2,
+        "validation_scenarios": ["many-to-one:4"],
+        "validation_seeds": [7],
     },
 }
 TRIGGER = {"hidden": [6], "saved": 2}
-SHORT = {"rounds": 1, "updates": 5, "validate_every": 1, "scenarios": ["incast:4"], "episode": "2 ms"}
+SHORT = {"rounds": 1, "updates": 5, "validation_interval": 1, "scenarios": ["incast:4"], "episode": "2 ms"}
 
 
 def config(**changes: Any) -> DdqnConfig:

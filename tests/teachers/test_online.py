@@ -81,7 +81,7 @@ def test_every_decision_is_learnt_from_once_by_its_own_switch() -> None:
     records = simulation.drain_records(1)
     policy = Policy.model_validate(POLICY)
     together = transitions(Trajectories.of(records, policy.observation.agents), policy, config().ddqn.reward)
-    learner = learning(running(constant(0)), shared=0.0, explore=0.0, updates=1, learning_rate=1e-9)
+    learner = learning(running(constant(0)), shared=0.0, exploration=0.0, updates=1, learning_rate=1e-9)
     learner.advance(4 * MS)
     parts = [len(each.memory) for each in learner.learners]
     assert sum(parts) == len(together)
@@ -90,13 +90,13 @@ def test_every_decision_is_learnt_from_once_by_its_own_switch() -> None:
 
 
 def test_switches_learn_apart_and_exchange() -> None:
-    learner = learning(running(constant(0)), explore=1.0, explore_decay=0.5)
+    learner = learning(running(constant(0)), exploration=1.0, exploration_decay=0.5)
     assert learner.options.exploring(3) == 0.125
     learner.advance(3 * MS)
     weights = [each.network.weights()["out.bias"] for each in learner.learners]
     assert (weights[0] != weights[1]).any()
     assert len(learner.shared) > 0
-    again = learning(running(constant(0)), explore=1.0, explore_decay=0.5)
+    again = learning(running(constant(0)), exploration=1.0, exploration_decay=0.5)
     again.advance(3 * MS)
     np.testing.assert_array_equal(weights[0], again.learners[0].network.weights()["out.bias"])
 
@@ -108,11 +108,11 @@ def start(tmp_path: Path) -> Path:
 
 
 def going_on(teacher: Path, **ddqn: Any) -> DdqnConfig:
-    options = {**CONFIG["ddqn"], "start": str(teacher), "rounds": 2, "validate_every": 1, **ddqn}
+    options = {**CONFIG["ddqn"], "start": str(teacher), "rounds": 2, "validation_interval": 1, **ddqn}
     return DdqnConfig.model_validate({**CONFIG, "policy": {"name": "further"}, "ddqn": options})
 
 
-ONLINE: dict[str, Any] = {"exchange": "1 ms", "updates": 5, "explore": 0.5, "explore_decay": 0.5}
+ONLINE: dict[str, Any] = {"exchange": "1 ms", "updates": 5, "exploration": 0.5, "exploration_decay": 0.5}
 
 
 @pytest.mark.parametrize("how", [{}, ONLINE], ids=["between runs", "online"])

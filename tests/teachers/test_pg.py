@@ -27,15 +27,15 @@ RECIPE = Path(__file__).parents[2] / "recipes" / "train-auto-lrla.toml"
 SMALL = {
     "kernels": "any",  # as all trainings of this process
     "scenarios": ["websearch:90%@planes:3x4:1"],
-    "validate_in": ["websearch:90%@planes:3x4:1"],
-    "validate_for": "100 ms",
-    "validate_seeds": [7001],
+    "validation_scenarios": ["websearch:90%@planes:3x4:1"],
+    "validation_duration": "100 ms",
+    "validation_seeds": [7001],
     "episode": "50 ms",
     "horizon": "10 ms",
-    "plays": 2,
+    "rollouts_per_scenario": 2,
     "rounds": 2,
     "batch": 32,
-    "validate_every": 1,
+    "validation_interval": 1,
 }
 
 
@@ -110,7 +110,7 @@ def test_what_stands_is_drawn_with_the_given_probability_and_the_rest_evenly() -
 
 
 def test_the_first_round_leaves_flows_as_they_are() -> None:
-    small = config(stays=0.8)
+    small = config(stay_probability=0.8)
     network = seeded(small.policy, 1)
     rows = played(small, network.weights(), 0)[0]
     action = small.policy.action
@@ -125,8 +125,8 @@ def test_the_first_round_leaves_flows_as_they_are() -> None:
 def test_who_holds_long_flows_back_is_judged_by_them() -> None:
     """Limits of a thousandth of line rate: the few flows that end do so as fast as ever, and the others stay."""
     content = tomllib.loads(RECIPE.read_text())
-    content["pg"] |= SMALL | {"validate_in": ["websearch:80%@planes:3x8:1"], "validate_for": "300 ms"}
-    content["pg"]["validate_seeds"] = [1]
+    content["pg"] |= SMALL | {"validation_scenarios": ["websearch:80%@planes:3x8:1"], "validation_duration": "300 ms"}
+    content["pg"]["validation_seeds"] = [1]
     stays = {}
     for limit in (1 << 16, 1 << 6):
         rows = [{"priority_class": 3, "limit_q16": limit, "path_number": path} for path in range(3)]
@@ -174,7 +174,11 @@ def test_rows_are_drawn_with_the_probability_of_their_softmax() -> None:
 
 def test_a_round_without_a_long_flow_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.toml"
-    few = RECIPE.read_text().replace("1_000_000]]", "2_000_000_000]]").replace("plays = 4", "plays = 2")
+    few = (
+        RECIPE.read_text()
+        .replace("1_000_000]]", "2_000_000_000]]")
+        .replace("rollouts_per_scenario = 4", "rollouts_per_scenario = 2")
+    )
     few = few.replace('kernels = "amd"', 'kernels = "any"')  # as all trainings of this process
     bad.write_text(few.replace('"1.2 s"', '"20 ms"').replace('"300 ms"', '"5 ms"'))
     assert cli.main(["train", str(bad), "--out", str(tmp_path / "out")]) == 2
@@ -188,7 +192,7 @@ def test_a_round_without_a_long_flow_is_told(tmp_path: Path, capsys: pytest.Capt
         (("policy", "action"), {"kind": "choice", "rows": []}, "row"),
         (("policy", "architecture"), {"kind": "lstm", "hidden": [8], "lstm": 8, "bias": True}, "trains an MLP"),
         (("pg", "senders"), "cubic", "cubic"),
-        (("pg", "plays"), 1, "equal to 2"),
+        (("pg", "rollouts_per_scenario"), 1, "equal to 2"),
         (("pg", "period"), "10 ms", "period .*shorter"),
         (("network", "demotion"), [[3, 2, 1]], "must ascend"),
         (("network", "demotion"), [[1, 2, 3, 4]], "5 levels, .*class_weights .*4"),

@@ -23,11 +23,11 @@ SMALL = {
     "kernels": "any",  # as all trainings of this process
     "rounds": 3,
     "episode": 2,
-    "plays": 1,
+    "rollouts_per_scenario": 1,
     "rollout": 10,
-    "passes": 2,
-    "validate_every": 1,
-    "validate_for": "1 ms",
+    "epochs": 2,
+    "validation_interval": 1,
+    "validation_duration": "1 ms",
 }
 RAW = {"weight": -1.0, "power": 2, "feature": {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": 1.0}}
 
@@ -51,7 +51,7 @@ def rollout(value: list[float], reward: list[float], after: list[int]) -> Rollou
 def test_a_decision_answers_for_its_own_flows_next_ones() -> None:
     """Flow A decides 0, 2 and 4, which is open; flow B decides 1 and 3, with which its life ends."""
     made = rollout([1, 2, 3, 4, 5], [10, 20, 30, 40, 99], [2, 3, 4, ENDED, OPEN])
-    found = advantages(made, made.reward, gamma=0.5, smooth=0.5)
+    found = advantages(made, made.reward, gamma=0.5, gae_lambda=0.5)
     third = 30 + 0.5 * 5 - 3
     last = 40 - 4
     np.testing.assert_allclose(

@@ -25,7 +25,7 @@ SMALL = {
     "rounds": 2,
     "updates": 5,
     "batch": 32,
-    "validate_every": 1,
+    "validation_interval": 1,
 }
 
 
@@ -65,7 +65,7 @@ def test_a_limit_holds_a_term() -> None:
 
 
 def test_a_multiplier_is_where_between_its_ends() -> None:
-    given = DdpgConfig.model_validate(content("ddpg", explore=2.0))
+    given = DdpgConfig.model_validate(content("ddpg", exploration=2.0))
     made = ddpg.played(given, seeded(given.policy, 1).weights(), 0)
     assert made.action.shape == (len(made), 1)
     assert made.action.min() == pytest.approx(-1, abs=1e-3)
@@ -73,7 +73,7 @@ def test_a_multiplier_is_where_between_its_ends() -> None:
 
 
 def test_flows_explore_the_entries_of_their_table() -> None:
-    given = DdqnConfig.model_validate(content("ddqn", explore=1.0))
+    given = DdqnConfig.model_validate(content("ddqn", exploration=1.0))
     made = ddqn._played(given, seeded(given.policy, 1).weights(), 0)
     assert np.bincount(made.action, minlength=6).min() > len(made) / 12
 

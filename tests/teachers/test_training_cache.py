@@ -32,8 +32,8 @@ episode = "2 ms"
 rounds = 1
 updates = 2
 batch = 8
-validate_in = ["incast:4"]
-validate_seeds = [7]
+validation_scenarios = ["incast:4"]
+validation_seeds = [7]
 [[ddqn.reward]]
 weight = 1.0
 feature = { kind = "ratio", of = "sent_bytes", over = "capacity_bytes" }
