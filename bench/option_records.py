@@ -13,7 +13,7 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from decision.artefact.quantity import duration_text
+from decision.artefact.quantity import TIME_PS
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed import RenamedFrom
 from decision.artefact.shown import shown_default, shown_of
@@ -63,6 +63,12 @@ def record_of(field: FieldInfo) -> dict[str, Any]:
             case RenamedFrom(key):
                 record["renamed_from"] = key
     return record
+
+
+def duration_text(ps: int) -> str:
+    """Returns a duration of whole picoseconds in its largest unit that divides it: "200 ms"."""
+    unit = next(unit for unit, size in reversed(TIME_PS.items()) if ps % size == 0)
+    return f"{ps // TIME_PS[unit]} {unit}"
 
 
 def _plain(annotation: Any, metadata: list[Any]) -> tuple[Any, list[Any]]:

@@ -42,12 +42,6 @@ def parse_duration_ps(text: object) -> int:
     return _whole(parse(text, TIME_PS, "8192 ns"), text, "picoseconds")
 
 
-def duration_text(ps: int) -> str:
-    """Returns a duration of whole picoseconds in its largest unit that divides it: "200 ms"."""
-    unit = next(unit for unit, size in reversed(TIME_PS.items()) if ps % size == 0)
-    return f"{ps // TIME_PS[unit]} {unit}"
-
-
 def parse_duration_ns(text: object) -> int:
     """A duration in whole nanoseconds, the resolution of the device's timestamps."""
     return _whole(parse(text, TIME_PS, "8192 ns") / TIME_PS["ns"], text, "nanoseconds")

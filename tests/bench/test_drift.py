@@ -8,14 +8,15 @@ from bench import drift
 from bench.drift import Row
 from netsim.network import MS
 from netsim.scenarios import instantiate
-from rlcc.drift import MOST, Drift
+from rlcc.commands.drift import DRIFT_LIMIT
+from rlcc.drift import Drift
 from rlcc.recipe import deployment_of, load_recipe
 
 
 def test_a_row_says_what_is_new_and_what_it_costs() -> None:
     rows = [
         Row("incast:2", True, Drift(2000, 0.25, 0.0, 0.0, ()), 0.01),
-        Row("incast:4", False, Drift(3000, 0.5, MOST + 0.01, 0.125, ()), 0.02),
+        Row("incast:4", False, Drift(3000, 0.5, DRIFT_LIMIT + 0.01, 0.125, ()), 0.02),
     ]
     text = drift.section("rl-cc", rows)
     first, second = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[-2:] if line]

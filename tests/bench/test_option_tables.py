@@ -7,7 +7,9 @@ import click
 import pytest
 from pydantic import BaseModel, Field
 
+from bench.option_records import duration_text
 from bench.option_tables import RECIPE_TABLES, TRAIN_TABLES, key_rows, option_rows, page, pages, records
+from decision.artefact.quantity import parse_duration_ps
 from rlcc.commands.model_options import FILE
 
 ALL_TABLES = RECIPE_TABLES | TRAIN_TABLES
@@ -68,3 +70,8 @@ def test_option_rows_leave_hidden_options_out() -> None:
         "| `--seed` | 1 | Seed. 0 to 9. |",
         "| `--out` | runs | Folder. |",
     ]
+
+
+@pytest.mark.parametrize("text", ["200 ms", "1 s", "900 ns", "1500 us", "7 ps", "0 s"])
+def test_a_duration_is_written_in_its_largest_unit(text: str) -> None:
+    assert duration_text(parse_duration_ps(text)) == text

@@ -35,11 +35,11 @@ def test_what_is_installed_by_pip_is_what_is_taken() -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["check", "emit", "verify", "gate", "run"])
+@pytest.mark.parametrize("command", ["check x", "emit x --out y", "verify x", "gate x", "run x"])
 def test_every_command_says_so_and_writes_nothing(command: str, tmp_path: Path) -> None:
     code = "import sys, pydantic; pydantic.VERSION = '2.11.9'; from rlcc.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
-        [sys.executable, "-c", code, command, "x"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *command.split()], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert done.stderr.startswith("error: pydantic 2.11.9")

@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from decision.artefact import quantity as q
+from decision.artefact import quantity_fields as fields
 from decision.artefact.errors import InputError
 
 
 class Everything(BaseModel):
-    time_ps: q.DurationPs
-    time_ns: q.DurationNs
-    size: q.SizeBytes
-    rate: q.RateBps
-    fraction: q.LineFractionQ30
+    time_ps: fields.DurationPs
+    time_ns: fields.DurationNs
+    size: fields.SizeBytes
+    rate: fields.RateBps
+    fraction: fields.LineFractionQ30
 
 
 @pytest.mark.parametrize(
