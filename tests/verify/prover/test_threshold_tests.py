@@ -9,7 +9,7 @@ from options_by_hand import ENGINE, certified, judge, not_proved
 
 from codegen.emit import emit
 from decision.artefact.manifest import writing
-from decision.ir.forest import oblivious
+from decision.ir.forest import Node, oblivious
 from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image
 from verify.check.judge import Cut
@@ -26,10 +26,22 @@ WRONG = {
 """What is wrong: a pattern of the emitted C, and what stands in the place of the first that it meets."""
 
 
+TREE = oblivious(((0, 40), (1, 130)), (655, 0, -3000, -8192))
+
+
 @pytest.fixture(scope="module")
 def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
-    folder = tmp_path_factory.mktemp("multiples")
-    trees = (oblivious(((0, 40), (1, 130)), (655, 0, -3000, -8192)), oblivious(((0, 87),), (1000, -70)))
+    """One ratio is compared twice."""
+    return emitted(tmp_path_factory.mktemp("multiples"), (TREE, oblivious(((0, 87),), (1000, -70))))
+
+
+@pytest.fixture(scope="module")
+def one_tree(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+    """Each ratio is compared once."""
+    return emitted(tmp_path_factory.mktemp("once"), (TREE,))
+
+
+def emitted(folder: Path, trees: tuple[Node, ...]) -> Firmware:
     with writing(folder / "student", "student") as work:
         make_student([FEATURES["nack_ratio"], FEATURES["cnp_ratio"]], ACTIONS[0], trees).save(work)
     emit(folder / "student", folder / "firmware", target="generic", seed=0)
@@ -39,6 +51,11 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
 @pytest.fixture(scope="module")
 def proved(firmware: Firmware) -> tuple[Image, Proof, tuple[Cut, ...]]:
     return certified(firmware)
+
+
+@pytest.fixture(scope="module")
+def cuts_of_one_tree(one_tree: Firmware) -> tuple[Cut, ...]:
+    return certified(one_tree)[2]
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +98,11 @@ def test_threshold_tests_are_proved_and_checked(
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_threshold_test_is_refused_by_prover_and_checker(
-    what: str, firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]], tmp_path: Path
+    what: str, one_tree: Firmware, cuts_of_one_tree: tuple[Cut, ...], tmp_path: Path
 ) -> None:
     pattern, other = WRONG[what]
-    text = re.search(pattern, (firmware.folder / "rlcc_policy.c").read_text())
+    text = re.search(pattern, (one_tree.folder / "rlcc_policy.c").read_text())
     assert text
-    image, _ = not_proved(firmware, {text[0]: text.expand(other)}, tmp_path)
+    image, _ = not_proved(one_tree, {text[0]: text.expand(other)}, tmp_path)
     with pytest.raises(Refused):
-        judge(firmware, image, proved[2]).bound()
+        judge(one_tree, image, cuts_of_one_tree).bound()
