@@ -17,18 +17,16 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
-def firmware(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """The firmware folder of one of STUDENTS for a target, made once."""
-    made: dict[tuple[str, str], Path] = {}
+def firmware(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str, str], Path]:
+    """The firmware folder of one of STUDENTS for a target, made once for all workers: nothing may be changed in it."""
 
     def give(student: str, target: str) -> Path:
-        if (student, target) not in made:
-            folder = tmp_path_factory.mktemp(f"{student}-{target}")
+        def make(folder: Path) -> None:
             with writing(folder / "student", "student") as work:
                 STUDENTS[student].save(work)
             emit(folder / "student", folder / "firmware", target=target)
-            made[student, target] = folder / "firmware"
-        return made[student, target]
+
+        return made_once(f"{student}-{target}", make) / "firmware"
 
     return give
 

@@ -25,14 +25,21 @@ TARGET_SQUARED = round(0.064**2 * 2**20)
 
 def run(student: Student, context: dict[str, int], rtt_ns: int, ends: int) -> int:
     """Decisions until the rate is at ``ends`` or beyond, as the whole program makes them."""
-    program, rises = student.program(), context["rate_q30"] < ends
+    return run_all(student, [context], rtt_ns, ends)[0]
+
+
+def run_all(student: Student, contexts: list[dict[str, int]], rtt_ns: int, ends: int) -> list[int]:
+    """``run`` of several contexts at once, all on the same side of ``ends``."""
+    program, params, rises = student.program(), student.params(), contexts[0]["rate_q30"] < ends
     event = dict.fromkeys(program.interface.event_names, 0) | {"response_ns": rtt_ns}
-    now = {f.name: np.asarray([context.get(f.name, 0)]) for f in program.state}
+    now = {f.name: np.asarray([context.get(f.name, 0) for context in contexts]) for f in program.state}
+    arrived = np.zeros(len(contexts), dtype=np.int64)
     for decisions in range(1, 5000):
-        _, now = evaluate(program, event, student.params(), now)
-        rate = int(now["rate_q30"][0])
-        if rate >= ends if rises else rate <= ends:
-            return decisions
+        _, now = evaluate(program, event, params, now)
+        there = now["rate_q30"] >= ends if rises else now["rate_q30"] <= ends
+        arrived[there & (arrived == 0)] = decisions
+        if arrived.all():
+            return arrived.tolist()
     raise AssertionError("it does not come there")
 
 
@@ -87,12 +94,14 @@ def test_the_witness_takes_longest(splits: list[tuple[int, int, int, int]], seed
     student = policy(*(split(*each) for each in splits), bias=4000)
     (finding,) = recovers(loop(student), Recovers())
     least = int(finding.value.removeprefix("least "))
-    assert run(student, context_of(finding.witness), 8192, LINE_RATE_Q30) == least
+    contexts = [context_of(finding.witness)]
     random = np.random.default_rng(seed)
     for _ in range(5):
         context = {"rate_q30": 1074, "congestion_q20_1": int(random.integers(0, 2**32))}
-        context |= {name: int(random.integers(-(2**15), 2**15)) for name in ("action_1", "action_2")}
-        assert run(student, context, 8192, LINE_RATE_Q30) <= least
+        contexts.append(context | {name: int(random.integers(-(2**15), 2**15)) for name in ("action_1", "action_2")})
+    of_witness, *others = run_all(student, contexts, 8192, LINE_RATE_Q30)
+    assert of_witness == least
+    assert max(others) <= least
 
 
 @pytest.mark.parametrize("share", [1, 64, 8192])
