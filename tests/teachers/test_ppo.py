@@ -87,7 +87,7 @@ def test_networks_side_by_side_are_episodes() -> None:
 @pytest.mark.parametrize("name", ["train-flows-ppo.toml", "train-flows-ppo-six.toml"])
 def test_what_pays_is_drawn_more_often(name: str) -> None:
     """A decision ends at once; the reward is where between the ends it was drawn."""
-    given = config(name, passes=20, learning_rate=0.01, entropy=0.0)
+    given = config(name, epochs=20, learning_rate=0.01, entropy=0.0)
     learner, random = Learner(given.policy, given.ppo), np.random.default_rng(0)
     observed = np.zeros((256, given.policy.observation.size), np.float32)
     before = float(learner.draw(observed, random)[0].mean())
