@@ -44,6 +44,7 @@ help:
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
 
 demo: setup
+	@echo "rlcc run $(RECIPE): recipes/rl-cc.toml takes about 4 minutes on 2 cores"
 	$(BIN)/rlcc run $(RECIPE)
 
 test: setup-test

@@ -49,15 +49,16 @@ def best_offset(
     with that network. ``measured`` and ``reference``: metrics of the student and its teacher that are there already.
     """
     known = dict(reference or {})
-    known |= compared(original, networks, [place for place in places if place not in known])
+    missing = [place for place in places if place not in known]
+    known |= compared(original, networks.phase("bias search, teacher"), missing)
     best, closest, order, width = 0, inf, list(places), usable_cores()
     for units in (0, *offsets):
-        policy = interpreted(shifted(student, units))
+        policy, here = interpreted(shifted(student, units)), networks.phase(f"bias search, offset {units}")
         there = dict(measured or {}) if units == 0 else {}
         worst = 0.0
         for first in range(0, len(order), width):
             part = order[first : first + width]
-            there |= compared(policy, networks, [place for place in part if place not in there])
+            there |= compared(policy, here, [place for place in part if place not in there])
             apart = distances(there, {place: known[place] for place in part}, tolerance)
             worst = max([worst, *(one.of_tolerance for one in apart)])
             if worst >= closest:

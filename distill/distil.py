@@ -89,7 +89,8 @@ def distil(
     told = partial(label, teacher=teacher, observation=observation, rows=options.rows, values=values)
     _check_columns(options, seen_names(observation, teacher.policy.trigger))
     seen = told(runs, seed=seed)  # a dataset a run
-    networks, original = Networks.of(options, network, deployment, keep), rollout.teacher_policy(teacher)
+    networks = Networks.of(options, network, deployment, keep, progress)
+    original = rollout.teacher_policy(teacher)
     students: list[Fitted] = []
     fitted_to: list[Dataset] = []
     rounds: list[Round] = []
@@ -116,10 +117,12 @@ def distil(
         _enforce(made, options)
         policy = interpreted(made)
         seeds = _seeds(network, number)
-        driven, beside = side_by_side(policy, original, networks, seeds)
+        here = networks.phase(f"round {number} of at most {options.rounds}")
+        driven, beside = side_by_side(policy, original, here, seeds)
         if noise is None:
             check_measurable(beside.metrics)
-            noise = distance(later_self(original, networks, networks.places(seeds)), beside.metrics, tolerance)
+            later = later_self(original, networks.phase("noise of the teacher"), networks.places(seeds))
+            noise = distance(later, beside.metrics, tolerance)
         new = told(driven.runs, seed=seed + number + 1)
         met = join(new)  # the states that the student ran into itself
         own.append(driven.metrics)

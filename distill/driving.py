@@ -2,7 +2,7 @@
 and the metrics of both, to be compared."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from decision.ir.interface import Interface
 from distill.closeness import Metrics, Place
@@ -11,7 +11,7 @@ from distill.rollout import Rollout, made
 from netsim.deployment import Deployment
 from netsim.kept import Kept, Outcome
 from netsim.policies import PolicySpec, interface_of
-from netsim.trials import Trial, run
+from netsim.trials import Progress, Trial, run
 
 LATER_PS = 10_000
 """By so much the teacher decides later than itself where its noise is measured: about a hundredth of a decision."""
@@ -37,6 +37,12 @@ class Networks:
     decision_latency_ps: int
     deployment: Deployment = field(default_factory=Deployment)
     keep: Kept | None = None
+    progress: Progress | None = field(default=None, compare=False)
+
+    def phase(self, name: str) -> "Networks":
+        """Returns the same networks; their progress is reported under the name of what they are run for."""
+        report = self.progress
+        return self if report is None else replace(self, progress=lambda text: report(f"{name}: {text}"))
 
     def places(self, seeds: Sequence[int]) -> list[Place]:
         """Returns the networks in which policies are compared, each with these seeds."""
@@ -52,6 +58,7 @@ class Networks:
         network: RolloutOptions,
         deployment: Deployment | None = None,
         keep: Kept | None = None,
+        progress: Progress | None = None,
     ) -> "Networks":
         """Those of the rollouts, and those that the options compare in."""
         return Networks(
@@ -62,6 +69,7 @@ class Networks:
             decision_latency_ps=network.decision_latency,
             deployment=deployment or Deployment(),
             keep=keep,
+            progress=progress,
         )
 
 
@@ -72,7 +80,7 @@ def side_by_side(
     scenarios = [*networks.learn, *(name for name in networks.compare if name not in networks.learn)]
     own = [_trial(student, networks, name, seed, record=name in networks.learn) for name in scenarios for seed in seeds]
     beside = [_trial(teacher, networks, name, seed) for name, seed in networks.places(seeds)]
-    outcomes = run(own + beside, keep=networks.keep)
+    outcomes = run(own + beside, keep=networks.keep, progress=networks.progress)
     deployed = networks.deployment
     interface = interface_of(student)
     return (
@@ -91,7 +99,10 @@ def compared(
 ) -> dict[Place, Metrics]:
     """Metrics of a policy in each of the places; nothing is recorded."""
     trials = [_trial(policy, networks, name, seed, later_ps=later_ps) for name, seed in places]
-    return {place: one.metrics for place, one in zip(places, run(trials, keep=networks.keep), strict=True)}
+    return {
+        place: one.metrics
+        for place, one in zip(places, run(trials, keep=networks.keep, progress=networks.progress), strict=True)
+    }
 
 
 def _trial(

@@ -7,6 +7,7 @@
 What a trial gives depends on its content only: not on where it runs, nor on what was run before.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -89,14 +90,18 @@ def run(
 
     ``where``: a place, else the current one (netsim.places). A trial whose process is lost is begun again, ``ATTEMPTS``
     times in all; where it is lost each time the others are finished (and kept) before the InputError that says so.
+    ``progress`` is told how many are done, and how long the rest takes if its runs take as long as those.
     """
     place = where or current_place()
     keys = [trial.key() for trial in trials] if keep is not None else []
     outcomes = {at: kept for at, key in enumerate(keys) if keep is not None and (kept := keep.load(key)) is not None}
+    begin, reused = time.monotonic(), len(outcomes)
 
     def say() -> None:
         if progress is not None:
-            progress(f"{len(outcomes)} of {len(trials)} runs")
+            done, left = len(outcomes), len(trials) - len(outcomes)
+            seconds = (time.monotonic() - begin) / (done - reused) * left if left and done > reused else 0.0
+            progress(f"{done} of {len(trials)} runs" + (f", about {seconds:.0f} s left" if seconds >= 1 else ""))
 
     say()
     todo = [at for at in range(len(trials)) if at not in outcomes]

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,22 @@ def test_a_killed_worker_costs_a_retry(tmp_path: Path) -> None:
     first, second = run([trial, TRIAL], Processes(2), Kept(tmp_path / "kept"), said.append)
     assert first.metrics == pytest.approx(second.metrics, rel=0, abs=0, nan_ok=True)
     assert len(list((tmp_path / "lives").iterdir())) == ATTEMPTS - 1
-    assert said == ["0 of 2 runs", "1 of 2 runs", "2 of 2 runs"]
+    assert [text.partition(",")[0] for text in said] == ["0 of 2 runs", "1 of 2 runs", "2 of 2 runs"]
+
+
+def test_progress_estimates_the_rest_from_what_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept(tmp_path / "kept")
+    run([TRIAL], Here(), kept)
+    clock = iter(range(100, 200, 5))
+    monkeypatch.setattr("netsim.trials.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    said: list[str] = []
+    run([TRIAL, *(replace(TRIAL, seed=seed) for seed in (5, 6, 7))], Here(), kept, said.append)
+    assert [text.split(" runs") for text in said] == [
+        ["1 of 4", ""],  # which was kept, and says nothing of the others
+        ["2 of 4", ", about 10 s left"],
+        ["3 of 4", ", about 5 s left"],
+        ["4 of 4", ""],
+    ]
 
 
 def test_three_deaths_are_one_sentence_and_the_others_are_kept(tmp_path: Path) -> None:
