@@ -60,6 +60,8 @@ def record_of(field: FieldInfo) -> dict[str, Any]:
                 record["above"] = gt
             case annotated_types.Le(le):
                 record["maximum"] = le
+            case annotated_types.Lt(lt) if record["type"] == "integer":
+                record["maximum"] = lt - 1
             case RenamedFrom(key):
                 record["renamed_from"] = key
     return record

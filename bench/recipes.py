@@ -114,7 +114,7 @@ OFF = {
 
 
 def verdict_of(path: Path) -> Verdict:
-    return parsed(load_json(path), str(path))[1]
+    return parsed(load_json(path), str(path))
 
 
 def _row(folder: Path, name: str, verdict: Verdict) -> list[str]:

@@ -128,12 +128,12 @@ class Verdict(Artefact):
         from rlcc.gate.verdict import parsed
         from rlcc.reports.folder import JSON
 
-        return parsed(self.manifest.json(JSON), str(self.path / JSON))[1]
+        return parsed(self.manifest.json(JSON), str(self.path / JSON))
 
     @property
     def passed(self) -> bool:
-        """Whether the outcome is PASS; a quick verdict is none."""
-        return self.load().outcome == "PASS"
+        """Whether the outcome is PASS; QUICK PASS is none."""
+        return self.load().passed
 
     def _repr_markdown_(self) -> str:
         """Jupyter shows the table of summary.md."""

@@ -19,3 +19,9 @@ def figures(output: str, stage: str) -> dict[str, str]:
             key, _, value = line.strip().partition("  ")
             values[key] = value.strip()
     return values
+
+
+def outcome(output: str) -> str:
+    """Returns the line of a verdict's outcome, policy and engine."""
+    (found,) = re.findall(r"(?m)^(?:PASS|QUICK PASS|FAIL)  .*$", output)
+    return str(found)

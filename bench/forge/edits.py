@@ -45,7 +45,7 @@ class Edit:
 
 
 VOCABULARY: Mapping[str, tuple[str, ...]] = {
-    "verdict": ("holds", "fails", "found", "undecided", "PASS", "FAIL"),
+    "verdict": ("holds", "fails", "found", "undecided", "PASS", "QUICK PASS", "FAIL"),
     "kind": ("monotone", "step", "no_cycle", "no_rise_above", "recovers", "yields", "fixed_point", "ascending"),
     "model": ("exact", "bounded"),
     "compiler": ("clang", "gcc"),

@@ -7,7 +7,6 @@ it holds (docs/soundness.md, A3).
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 from decision.artefact.cache import cache_folder
@@ -20,10 +19,11 @@ Facts = list[str]
 
 
 class Digests:
-    """Facts by content. ``find`` computes those of a file's path and bytes; ``source``: the code of ``find``."""
+    """Facts by content. ``find`` computes those of a file's path and bytes; ``source``: the file of its code."""
 
     def __init__(self, find: Callable[[Path, bytes], Facts], source: Path) -> None:
         self._find = find
+        self._code = _code_hash(source)
         self._source = source
         self._facts: dict[str, Facts] | None = None
         self._new = False
@@ -40,14 +40,15 @@ class Digests:
         return self._facts[key]
 
     def save(self) -> None:
-        """Writes what is new. A cache that cannot be written costs time, no more."""
-        if self._new:
+        """Adds what is new to the file, unless the code was replaced while this process ran. A cache that cannot be
+        written costs time, no more."""
+        if self._new and self._code == _code_hash(self._source):
             self._new = False
             with suppress(OSError, InputError):
-                write_atomically(self._file(), dump_json(self._facts))
+                write_atomically(self._file(), dump_json(self._read() | dict(self._facts or {})))
 
     def _file(self) -> Path:
-        return cache_folder() / "sources" / f"{_tool_hash(self._source)}.json"
+        return cache_folder() / "sources" / f"{self._code}.json"
 
     def _read(self) -> dict[str, Facts]:
         try:
@@ -61,6 +62,5 @@ def _is_facts(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(each, str) for each in value)
 
 
-@cache
-def _tool_hash(source: Path) -> str:
-    return sha256(sys.version.encode() + source.read_bytes())
+def _code_hash(source: Path) -> str:
+    return sha256(sys.version.encode() + source.read_bytes() + Path(__file__).read_bytes())

@@ -170,9 +170,8 @@ def _imports(path: Path, content: bytes) -> list[str]:
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Attribute) and node.attr == "import_module":
-            names.append(LOADER)
-    return names
+    loads = any(isinstance(node, ast.Attribute) and node.attr == "import_module" for node in ast.walk(tree))
+    return [*names, LOADER] if loads else names
 
 
 def _facts(path: Path, content: bytes) -> Facts:

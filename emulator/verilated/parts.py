@@ -41,6 +41,8 @@ class Rtl:
 
 def _verilog(folder: Path) -> list[Path]:
     """The files *.*v* of a folder in the order of their names."""
+    if not folder.is_dir():
+        return []
     with os.scandir(folder) as entries:
         return [
             folder / name for name in sorted(e.name for e in entries if fnmatchcase(e.name, "*.*v*") and e.is_file())

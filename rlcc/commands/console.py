@@ -144,7 +144,7 @@ def print_verdict(verdict: Verdict, folder: Path) -> None:
         legend.add_row(heading, escape(meaning), style="dim")
     out.print()
     out.print(legend)
-    color = "green" if verdict.passed else "red"
+    color = {"PASS": "green", "QUICK PASS": "cyan", "FAIL": "red"}[verdict.outcome]
     out.print(f"\n[bold {color}]{verdict.outcome}[/]  {escape(verdict.policy)} on {escape(verdict.profile)}")
     for line in lines_of(summary(verdict, folder), out.width):
         out.print(escape(line), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`rlcc gate FIRMWARE`: PASS or FAIL for a CI job."""
+"""`rlcc gate FIRMWARE`: a verdict for a CI job."""
 
 import click
 
@@ -47,7 +47,9 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
     help="Path for a run in a real kernel: RATE, RTT, QUEUE. netsim must predict it.",
 )
 @click.option(
-    "--quick", is_flag=True, help="Skip rollouts and networks. The best outcome is then QUICK PASS, not PASS."
+    "--quick",
+    is_flag=True,
+    help="Skip all simulations (rollouts, closed loop). The best outcome is then QUICK PASS, not PASS.",
 )
 @model_options("gate", "run_on_host")
 @click.option(

@@ -75,9 +75,11 @@ class Comparison:
 
     @property
     def used(self) -> float:
-        """Returns the difference as a share of its limit, infinite if it was not measured: above 1 the check fails."""
+        """Returns the difference as a share of its limit: above 1, and only then, the check fails."""
         off = self.metric.off(self.difference)
-        return inf if isnan(off) or not self.limit else off / self.limit
+        if off <= 0 and self.told:
+            return 0.0
+        return off / self.limit if self.limit and self.told and not isnan(off) else inf
 
     @property
     def teacher_passes(self) -> bool:

@@ -70,7 +70,7 @@ from rlcc.gate.provenance import PARENTS, provenance
 from rlcc.gate.reference import Reference, check_same_engine, regression
 from rlcc.gate.remembered import Remembered
 from rlcc.gate.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
-from rlcc.gate.triggers import Shares, budget_by_trigger, share
+from rlcc.gate.triggers import Shares, budget_by_trigger, mean_by_trigger, mean_not_judged, share
 from rlcc.gate.verdict import Check, Group, Verdict, WorstPath
 from rlcc.gate.worst_path import slowest_costs, worst_path
 from rlcc.policies import kind_of
@@ -180,8 +180,11 @@ def judge(
         if options.property:
             checks += _of_file(manifest, behaviour(_findings(job, core.certificate)))
         equal = all(check.passed for check in checks if check.group == "equality" and check.id != PARENTS)
+        triggers = pair is not None and pair.pupil.trigger is not None and equal
+        if triggers:
+            checks += budget_by_trigger(core.report, options)
         if quick:
-            pass
+            checks += [mean_not_judged()] if triggers else []
         elif pair is None:
             checks += without_teacher()
         elif not equal:
@@ -193,7 +196,7 @@ def judge(
             sights = replace(sights, states=met.rows(), outcomes=tuple(outcomes))
             if pair.pupil.trigger is not None:
                 shares = _fired(job, pair, runs)
-                checks += budget_by_trigger(core.report, options, shares)
+                checks += mean_by_trigger(core.report, options, shares)
                 measured["triggered"] = vars(shares)
             around, states = _around_the_states(job, pair, core.certificate)
             comparisons = compare_networks(outcomes, options.tolerance)

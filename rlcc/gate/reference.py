@@ -57,11 +57,11 @@ class Reference:
 
 def read_reference(path: Path) -> Reference:
     """Returns the figures of the verdict.json in ``path``, a file or the folder of a verdict. InputError if it is none,
-    or of a FAIL. A quick verdict serves as well: it holds all figures that are compared."""
+    or no PASS."""
     file = path / JSON if path.is_dir() else path
-    outcome, verdict = parsed(load_json(file), str(file))
-    if outcome == "FAIL" or outcome != verdict.outcome:
-        raise InputError(f"{file} is the verdict of a FAIL, nothing to be held against; {AGAIN}")
+    verdict = parsed(load_json(file), str(file))
+    if not verdict.passed:
+        raise InputError(f"{file} is a {verdict.outcome}, and a reference is a PASS; {AGAIN}")
     figures = validate(_Measured, verdict.measured, f"{file}: measured")
     return Reference(str(file), verdict.firmware, figures)
 

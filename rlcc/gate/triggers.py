@@ -12,7 +12,7 @@ import numpy as np
 from decision.ir.interfaces import TRIGGERED
 from decision.policy.records import Trajectories
 from emulator.firmware import SOURCE
-from emulator.report import EmulationReport
+from emulator.report import Cycles, EmulationReport
 from rlcc.gate.checks import US_PS
 from rlcc.gate.names import named
 from rlcc.gate.verdict import Check
@@ -33,18 +33,14 @@ def share(runs: Iterable[Trajectories]) -> float:
     return float(np.mean(each)) if each else float("nan")
 
 
-def budget_by_trigger(report: EmulationReport, options: GateOptions, shares: Shares) -> list[Check]:
-    """Decisions of both kinds against the budget, their mean against what is asked of it, and how often the triggers
-    fire."""
+def budget_by_trigger(report: EmulationReport, options: GateOptions) -> list[Check]:
+    """Returns the checks of decisions of both kinds against the budget."""
     mhz, budget, checks = report.clock_mhz, options.budget, []
-    mean = 0.0
-    for value, part, key in ((0, 1 - shares.program, "trigger_idle"), (1, shares.program, "trigger_fired")):
-        check = named(f"budget.{key}")
-        cycles = report.told.get(f"{TRIGGERED.name}={value}")
+    for value, key in enumerate(("trigger_idle", "trigger_fired")):
+        check, cycles = named(f"budget.{key}"), _cycles(report, value)
         if cycles is None:
             checks.append(check(value="no vector", limit="one", passed=False, file=SOURCE))
             continue
-        mean += part * cycles.mean
         most = cycles.max * (1 + options.margin) * US_PS / mhz
         checks.append(
             check(
@@ -54,6 +50,20 @@ def budget_by_trigger(report: EmulationReport, options: GateOptions, shares: Sha
                 file=SOURCE,
             )
         )
+    return checks
+
+
+def mean_not_judged() -> Check:
+    """Returns the check of the mean decision where nothing was simulated that says how often triggers fire."""
+    return named("budget.mean", share="an unknown share")(value="not judged: --quick", limit="none", passed=True)
+
+
+def mean_by_trigger(report: EmulationReport, options: GateOptions, shares: Shares) -> list[Check]:
+    """Returns the checks of the mean decision, and of how often the triggers fire."""
+    both = _cycles(report, 0), _cycles(report, 1)
+    parts = (1 - shares.program, shares.program)
+    mean = sum(part * cycles.mean for part, cycles in zip(parts, both, strict=True) if cycles is not None)
+    mhz, checks = report.clock_mhz, list[Check]()
     limit = options.budget if options.mean_budget is None else options.mean_budget
     taken = mean * US_PS / mhz
     checks.append(
@@ -73,3 +83,7 @@ def budget_by_trigger(report: EmulationReport, options: GateOptions, shares: Sha
         )
     )
     return checks
+
+
+def _cycles(report: EmulationReport, fired: int) -> Cycles | None:
+    return report.told.get(f"{TRIGGERED.name}={fired}")

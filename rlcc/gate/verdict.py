@@ -84,31 +84,39 @@ class Verdict(BaseModel):
         return checks
 
     @property
-    def passed(self) -> bool:
-        """All checks hold; a verdict without any is no pass."""
+    def holds(self) -> bool:
+        """Returns whether all checks that were judged hold; of a verdict without any, False."""
         return bool(self.checks) and all(check.passed for check in self.checks)
 
     @property
     def outcome(self) -> Outcome:
         """Returns PASS only if every group of checks was judged; QUICK PASS if all checks hold and some were not."""
-        if not self.passed:
+        if not self.holds:
             return "FAIL"
         return "QUICK PASS" if self.not_judged else "PASS"
+
+    @property
+    def passed(self) -> bool:
+        """Returns whether the outcome is PASS."""
+        return self.outcome == "PASS"
 
     def failures(self) -> list[Check]:
         return [check for check in self.checks if not check.passed]
 
 
-def parsed(data: Any, where: str) -> tuple[str | None, Verdict]:
-    """Returns the outcome that a verdict.json states (None: it states none), and the verdict.
-    InputError where it is none of this format; ``where``: its place, for the sentence."""
+def parsed(data: Any, where: str) -> Verdict:
+    """Returns the verdict of a verdict.json. InputError if it is none of this format, or states another outcome than
+    its checks have; ``where``: its place, for the sentence."""
     if isinstance(data, dict) and data.get("format") == 1:
         raise InputError(
             f"{where} is a verdict of format 1, and this rlcc reads format {FORMAT}; judge its firmware again with "
             "this rlcc (docs/gate.md says what changed)"
         )
     said = {key: value for key, value in data.items() if key != "verdict"} if isinstance(data, dict) else data
-    return data.get("verdict") if isinstance(data, dict) else None, validate(Verdict, said, where)
+    verdict, stated = validate(Verdict, said, where), data.get("verdict")
+    if stated != verdict.outcome:
+        raise InputError(f"{where} states {str(stated)[:20]!r}, and its checks give {verdict.outcome}; judge again")
+    return verdict
 
 
 def schema() -> dict[str, Any]:

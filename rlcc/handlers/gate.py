@@ -1,4 +1,4 @@
-"""`rlcc gate FIRMWARE`: PASS or FAIL for a CI job."""
+"""`rlcc gate FIRMWARE`: a verdict for a CI job."""
 
 import os
 from contextlib import nullcontext
@@ -31,7 +31,12 @@ SIMULATION_ONLY = {
     "max_outside": "--max-outside", "around": "--around", "around_action": "--around-action",
     "no_distance_proof": "--no-distance-proof",
 }  # fmt: skip
-"""Options of the groups of checks that --quick skips, by parameter."""
+"""Options of the simulations that --quick skips, by parameter."""
+
+
+def _given(value: object) -> bool:
+    """Returns whether an option was given; 0 is a value."""
+    return value is not None and value is not False and value != ()
 
 
 def handle(firmware: Path, out: Path | None, **asked: Any) -> int:
@@ -55,7 +60,7 @@ def handle(firmware: Path, out: Path | None, **asked: Any) -> int:
         for line in github.failures(verdict, firmware):
             click.echo(line)
         github.summarise(verdict, os.environ)
-    return 0 if verdict.passed else 1
+    return 0 if verdict.holds else 1
 
 
 def _keep_reference(reference: Path | None, folder: Path) -> None:
@@ -81,8 +86,8 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         raise InputError("--max-regression is what may be above a reference; give --reference too")
     if (asked["attestation"] is None) != (asked["key"] is None):
         raise InputError("--attestation is checked with the public key of who signed it; give --attestation and --key")
-    if asked["quick"] and (refused := [flag for name, flag in SIMULATION_ONLY.items() if asked[name]]):
-        raise InputError(f"{refused[0]} is for rollouts and networks, which --quick skips; leave out one of the two")
+    if asked["quick"] and (refused := [flag for name, flag in SIMULATION_ONLY.items() if _given(asked[name])]):
+        raise InputError(f"{refused[0]} is for simulations, and --quick skips them; leave out one of the two")
     reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
     remembered = Remembered(use=not asked["no_cache"])
     evidence = gate.Evidence(

@@ -362,7 +362,10 @@ def _check(
             figures["certificate"] = f"{certificate.hash[:12]} refused: {error}"
             return 1
         figures |= _held(certificate, recheck)
-        figures |= {"paths": f"{recheck.paths:,}", "queries": f"{recheck.questions:,} to {solver}"}
+        figures |= {
+            "paths": f"{recheck.paths:,}",
+            "queries": f"{recheck.questions:,}, {recheck.solved:,} of them to {solver}",
+        }
         if proofs is not None:
             figures["proofs"] = f"{recheck.proved} by cvc5 in {proofs}, {counted(recheck.open_steps, 'step')} left open"
         figures |= _besides(certificate, beside is not None)

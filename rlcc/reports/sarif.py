@@ -1,7 +1,7 @@
 """SARIF 2.1.0: a result for each failed check at its place in the firmware, and one for the C line of the worst path.
 
-https://docs.oasis-open.org/sarif/sarif/v2.1.0/: one run; ``rules`` are the groups of checks; a place is a file relative
-to the folder in which the job runs, with ``/`` on every system.
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/: one run; ``rules`` are the groups of checks that were judged; a place
+is a file relative to the folder in which the job runs, with ``/`` on every system.
 """
 
 from pathlib import Path
@@ -38,12 +38,15 @@ def sarif(verdict: Verdict, firmware: Path) -> dict[str, Any]:
     results = [_failure(check, base, verdict.worst_path) for check in verdict.failures()]
     if verdict.worst_path is not None and verdict.worst_path.placed:
         results.append(_worst(verdict.worst_path, base))
+    judged = {name: text for name, text in MEANING.items() if name not in verdict.not_judged}
     driver = {
         "name": NAME,
         "semanticVersion": rlcc.__version__,
-        "rules": [{"id": _id(name), "shortDescription": {"text": text}} for name, text in MEANING.items()],
+        "rules": [{"id": _id(name), "shortDescription": {"text": text}} for name, text in judged.items()],
     }
-    run = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}
+    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}
+    if verdict.not_judged:
+        run |= {"automationDetails": {"id": "rlcc gate --quick/"}, "properties": {"notJudged": verdict.not_judged}}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 

@@ -8,6 +8,7 @@ What `verify.trusted.calibrate` finds is tested in tests/verify/trusted/test_cos
 with ``calibrated_anew`` calibrates for each certificate and each check, as a user's process does.
 """
 
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -15,15 +16,25 @@ from typing import Any
 
 import pytest
 
+Solve = Callable[[str, dict[str, int] | None], str]
 CALIBRATING = ("verify.prover.certify", "verify.check.recheck")
 CHECKER, PROVER = "verify.check.solver", "verify.prover.solve"
+NOTHING_SHARED = "RLCC_NOTHING_SHARED"
+"""Environment variable that bench.mutants sets: an answer of before would hide a mutant."""
 CALIBRATIONS: dict[tuple[str, str], Any] = {}
 shared_modules: set[str] = set()
+
+
+def shares() -> bool:
+    """Returns whether tests share answers and results."""
+    return NOTHING_SHARED not in os.environ
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Put the shared answers into the modules that ask, as soon as a test has imported them."""
+    if not shares():
+        return
     for name in {*CALIBRATING, CHECKER, PROVER} - shared_modules:
         module = sys.modules.get(name)
         if module is None:
@@ -44,15 +55,16 @@ def _calibrated(calibrate: Any, profile: Any, *, progress: Any = None) -> Any:
     return CALIBRATIONS[key]
 
 
-def _answered_once(answer: Callable[[str, dict[str, int]], str]) -> Callable[[str, dict[str, int]], str]:
+def _answered_once(answer: Solve) -> Solve:
     answers: dict[str, tuple[str, dict[str, int]]] = {}
 
-    def answered(script: str, values: dict[str, int]) -> str:
+    def answered(script: str, values: dict[str, int] | None) -> str:
         if script not in answers:
             found: dict[str, int] = {}
             answers[script] = answer(script, found), found
         word, found = answers[script]
-        values |= found
+        if values is not None:
+            values |= found
         return word
 
     return answered

@@ -10,6 +10,7 @@ of tests/rlcc/test_pipeline.py.
 from collections.abc import Iterator
 
 import pytest
+from shared_answers import shares
 
 from bench.forge.memory import REMEMBERED, Memory, remembering
 
@@ -20,7 +21,7 @@ FUNCTIONS = (*REMEMBERED, *CERTIFYING)
 
 @pytest.fixture(autouse=True)
 def shared_results(request: pytest.FixtureRequest) -> Iterator[None]:
-    if "monkeypatch" in request.fixturenames or getattr(request.module, "NOTHING_SHARED", False):
+    if not shares() or "monkeypatch" in request.fixturenames or getattr(request.module, "NOTHING_SHARED", False):
         yield
         return
     with remembering(MEMORY, FUNCTIONS):

@@ -31,7 +31,7 @@ from rlcc.commands.run import STAGES
 from rlcc.gate.verdict import Verdict
 from rlcc.reports import folder as reports
 from rlcc.reports.markdown import cell
-from tests.stage_output import figures, stages
+from tests.stage_output import figures, outcome, stages
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("rollouts", "student", "firmware", "verdict")
@@ -57,7 +57,7 @@ def test_a_run_prints_each_stage_then_the_table_then_the_verdict(pipeline: Any, 
     assert stages(out) == list(STAGES)
     printed = out.partition("\n\n")[0].splitlines()
     assert [line for line in printed if len(line) > 80 and len(line.split()) > 2] == []  # a path stays whole
-    assert out.splitlines()[-1].startswith("PASS  hand-made on ibex-small")
+    assert outcome(out).startswith("PASS  hand-made on ibex-small")
 
 
 def test_the_same_recipe_gives_the_same_bytes(pipeline: Any, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_an_impossible_budget_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: 
     copy.recipe.write_text(copy.recipe.read_text().replace('"20 us"', '"1 ns"'))
     code, out, err = rlcc("run", copy.recipe, "--out", copy.root / "out", "--from", "gate")
     assert (code, err) == (1, "")
-    assert out.splitlines()[-1].startswith("FAIL  hand-made")
+    assert outcome(out).startswith("FAIL  hand-made")
     content = json.loads((copy.verdict / reports.JSON).read_text())
     assert content["verdict"] == "FAIL"
     assert [c["group"] for c in content["checks"] if not c["passed"]] == ["budget"]
@@ -271,7 +271,7 @@ def test_the_gate_fails_a_mutant_whose_hash_is_right(
     assert (failed["group"], failed["passed"]) == ("equality", False)
     assert "rlcc_policy.c" in failed["value"]
     assert (failed["file"], bool(failed["detail"])) == ("rlcc_policy.c", True)
-    assert "FAIL" in out.splitlines()[-1]
+    assert outcome(out).startswith("FAIL  ")
     suite = ElementTree.parse(tmp_path / "verdict" / reports.JUNIT).getroot()
     assert int(suite.get("failures", "0")) == 1 + len(rest) == len(suite.findall("testcase/failure"))
 

@@ -6,14 +6,15 @@ claim holds by it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from verify.check.terms import BOOL, MEANING, WORD, Term, shifted_factors, signed, whole_factors
 
 Bounds = Callable[[Term], tuple[int, int]]
 Factors = tuple[Term, Term]
 MAX_ASSIGNMENTS = 32
-MAX_TERMS = 100_000
-"""Values that an assignment remembers, at most."""
+MAX_TERMS = 50_000
+"""Values that an assignment remembers from question to question, at most."""
 
 
 class Assignment:
@@ -88,24 +89,24 @@ class Assignment:
         return True
 
 
+@dataclass
 class Assignments:
     """The last ones that were useful, the latest first."""
 
-    def __init__(self) -> None:
-        self._kept: list[Assignment] = []
+    latest: list[Assignment] = field(default_factory=list)
 
     def satisfy(self, conditions: Sequence[Term], bounds: Bounds) -> bool:
         """Whether one of them satisfies all conditions."""
-        for number, each in enumerate(self._kept):
+        for number, each in enumerate(self.latest):
             if each.satisfies(conditions, bounds):
-                self._kept.insert(0, self._kept.pop(number))
+                self.latest.insert(0, self.latest.pop(number))
                 return True
         return False
 
     def add(self, assignment: Assignment) -> None:
         """Keeps an assignment; the one that was not useful for longest is dropped for it."""
-        self._kept.insert(0, assignment)
-        del self._kept[MAX_ASSIGNMENTS:]
+        self.latest.insert(0, assignment)
+        del self.latest[MAX_ASSIGNMENTS:]
 
 
 def _operands(a: Term) -> tuple[Term, ...]:

@@ -42,11 +42,12 @@ def _meet(b: Bounds) -> Bounds:
 
 @dataclass
 class Oracle:
-    """A solver, asked each question once. ``asked`` counts the questions; ``prove`` is asked for a
-    proof of what it finds impossible."""
+    """A solver, asked each question once. ``asked`` counts the questions, ``solved`` those that no earlier assignment
+    answers; ``prove`` is asked for a proof of what the solver finds impossible."""
 
     solver: str = "bitwuzla"
     asked: int = 0
+    solved: int = 0
     prove: Prove | None = None
     _answers: dict[object, bool] = field(default_factory=dict)
     _assignments: Assignments = field(default_factory=Assignments)
@@ -59,8 +60,15 @@ class Oracle:
         key = (multiply, tuple(wanted), frozenset((x, known.span(x)) for x in factors))
         if key not in self._answers:
             self.asked += 1
-            self._answers[key] = impossible(wanted, known.span, self.solver, multiply, self.prove, self._assignments)
+            self._answers[key] = self._answer(wanted, known, multiply)
         return self._answers[key]
+
+    def _answer(self, conditions: list[Term], known: "Known", multiply: bool) -> bool:
+        exact = multiply and any(a.products for a in conditions)
+        if not exact and self._assignments.satisfy(conditions, known.span):
+            return False
+        self.solved += 1
+        return impossible(conditions, known.span, self.solver, multiply, self.prove, self._assignments.add)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Recheck:
     stack_bytes: int
     paths: int
     questions: int
+    solved: int
     solver: str
     engine: str
     profile_hash: str
@@ -94,6 +95,7 @@ def recheck(
         judge.deepest,
         judge.walked,
         oracle.asked,
+        oracle.solved,
         solver,
         engine.name,
         engine.hash(),

@@ -11,7 +11,7 @@ from typing import Any
 import bitwuzla
 import cvc5
 
-from verify.check.assignments import Assignment, Assignments, Bounds
+from verify.check.assignments import Assignment, Bounds
 from verify.check.linear import linear
 from verify.check.terms import Term, shifted_factors, text, whole_factors
 
@@ -31,26 +31,25 @@ def impossible(
     solver: str,
     multiply: bool,
     prove: Prove | None = None,
-    assignments: Assignments | None = None,
+    found: Callable[[Assignment], None] | None = None,
 ) -> bool:
     """Whether no values satisfy all conditions. ``bounds`` of a factor follow from the conditions.
 
     Without ``multiply`` products stay abstract: True is as good, False may be wrong. With ``prove`` True is proved.
-    ``assignments`` that satisfied other conditions are tried first, and one that the solver finds is added.
+    ``found`` gets the assignment that satisfies them with abstract products, if the solver has one.
     """
-    multiply = multiply and any(a.products for a in conditions)
-    if assignments is not None and not multiply and assignments.satisfy(conditions, bounds):
-        return False
     script = _Script(conditions, bounds, exact=False)
-    values: dict[str, int] = {}
+    values: dict[str, int] | None = None if found is None else {}
     if _unsat(script.text(), solver, prove, values):
         return True
-    if assignments is not None and values:
-        assignments.add(script.assignment(values))
-    return multiply and _unsat(_Script(conditions, bounds, exact=True).text(), solver, prove, {})
+    if found is not None and values:
+        found(script.assignment(values))
+    if not (multiply and script.products):
+        return False
+    return _unsat(_Script(conditions, bounds, exact=True).text(), solver, prove, None)
 
 
-def _unsat(script: str, solver: str, prove: Prove | None, values: dict[str, int]) -> bool:
+def _unsat(script: str, solver: str, prove: Prove | None, values: dict[str, int] | None) -> bool:
     if SOLVERS[solver](script, values) != "unsat":
         return False
     if prove is not None:
@@ -170,20 +169,20 @@ def answer_of_cvc5(solver: cvc5.Solver, script: str) -> str:
     return _answer(answer)
 
 
-def _bitwuzla(script: str, values: dict[str, int]) -> str:
+def _bitwuzla(script: str, values: dict[str, int] | None) -> str:
     options = bitwuzla.Options()
     options.set(bitwuzla.Option.TIME_LIMIT_PER, MILLISECONDS)
-    options.set(bitwuzla.Option.PRODUCE_MODELS, True)
+    options.set(bitwuzla.Option.PRODUCE_MODELS, values is not None)
     parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
     parser.parse(script, True, False)
     solver = parser.bitwuzla()
     answer = _answer(str(solver.check_sat()))
-    if answer == "sat":
+    if answer == "sat" and values is not None:
         values |= {str(name.symbol()): int(solver.get_value(name).value(10)) for name in parser.get_declared_funs()}
     return answer
 
 
-def _cvc5(script: str, values: dict[str, int]) -> str:
+def _cvc5(script: str, values: dict[str, int] | None) -> str:
     return answer_of_cvc5(cvc5.Solver(), script)
 
 
@@ -194,5 +193,6 @@ def _answer(answer: Any) -> str:
     return word
 
 
-SOLVERS: dict[str, Callable[[str, dict[str, int]], str]] = {"cvc5": _cvc5, "bitwuzla": _bitwuzla}
-"""Each answers a script; if it is satisfiable, it may add values of the declared constants that satisfy it."""
+Solve = Callable[[str, dict[str, int] | None], str]
+SOLVERS: dict[str, Solve] = {"cvc5": _cvc5, "bitwuzla": _bitwuzla}
+"""Each answers a script, and may add values of its declared constants that satisfy it, if a table is given."""

@@ -58,6 +58,9 @@ class Cycles:
     lines: list[Line]
 
 
+QUICK = "Not judged: rlcc gate --quick."
+
+
 @dataclass(frozen=True)
 class Report:
     """What the page says; a text in place of a part says why there is none."""
@@ -90,7 +93,7 @@ def gather(
         verdict,
         _figures(verdict, options),
         _groups(verdict.checks),
-        _surface(sights),
+        QUICK if verdict.not_judged else _surface(sights),
         plot(policy, sights.outcomes) if policy is not None else None,
         series(sights.outcomes, options.window),
         _cycles(judgement),

@@ -31,11 +31,15 @@ def judge_script() -> str:
     return textwrap.dedent(text[text.rindex("      run: |\n") + len("      run: |\n") :])
 
 
-def run_action(tmp_path: Path, code: int = 0, **inputs: str) -> tuple[int, list[str], dict[str, str]]:
-    """The script with an rlcc that writes down its arguments: exit code, arguments, outputs."""
+def run_action(
+    tmp_path: Path, code: int = 0, stated: str = "PASS", **inputs: str
+) -> tuple[int, list[str], dict[str, str]]:
+    """The script with an rlcc that writes down its arguments, and a verdict that states this: exit code, arguments,
+    outputs."""
     (tmp_path / "bin").mkdir()
     stub = tmp_path / "bin/rlcc"
-    stub.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{tmp_path}/arguments"\nexit {code}\n')
+    verdict = f'mkdir -p verdict && echo \'{{"verdict": "{stated}"}}\' > verdict/verdict.json'
+    stub.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{tmp_path}/arguments"\n{verdict}\nexit {code}\n')
     stub.chmod(0o755)
     declared = re.findall(r"^        (RLCC_[A-Z_]+): ", ACTION.read_text(), re.MULTILINE)
     environment = dict.fromkeys(declared, "") | {f"RLCC_{name.upper()}": value for name, value in inputs.items()}
@@ -53,12 +57,12 @@ GIVEN = {"firmware": "firmware", "teacher": "teacher", "out": "verdict", "sarif"
 @pytest.mark.parametrize("quick", ["true", "false", ""])
 @pytest.mark.parametrize(("code", "outcome"), [(0, "PASS"), (1, "FAIL"), (2, ""), (130, "")])
 def test_the_action_tells_the_gates_exit_code(tmp_path: Path, code: int, outcome: str, quick: str) -> None:
-    found, arguments, outputs = run_action(tmp_path, code, **GIVEN, quick=quick)
-    assert found == code
     asked = ["--quick"] if quick == "true" else []
+    outcome = f"QUICK {outcome}" if asked and outcome == "PASS" else outcome
+    found, arguments, outputs = run_action(tmp_path, code, outcome, **GIVEN, quick=quick)
+    assert found == code
     given = ["--out", "verdict", "--sarif", "gate.sarif", "--teacher", "teacher", *asked]
     assert arguments == ["gate", *given, "--", "firmware"]
-    outcome = f"QUICK {outcome}" if asked and outcome == "PASS" else outcome
     assert outputs == {"verdict": outcome, "json": "verdict/verdict.json", "sarif": "gate.sarif"}
 
 

@@ -115,6 +115,18 @@ def test_what_is_edited_below_passes_as_it_is(switch: Path) -> None:
     assert [row["limit"] for row in rows if row["group"] == "proof"] == ["none"]
 
 
+def test_the_quick_gate_gives_every_row_but_those_of_simulations(switch: Path, tmp_path: Path) -> None:
+    """Of a policy with a trigger it cannot know how often that fires: the row of the mean says so."""
+    arguments = ("gate", switch / "firmware", "--recipe", switch / "switch.toml", "--out")
+    assert cli.main([*map(str, (*arguments, tmp_path / "whole"))]) == 0
+    assert cli.main([*map(str, (*arguments, tmp_path / "quick", "--quick"))]) == 0
+    whole, quick = (json.loads((tmp_path / n / reports.JSON).read_text())["checks"] for n in ("whole", "quick"))
+    kept = [row for row in whole if row["group"] not in ("teacher", "network")]
+    assert [row["id"] for row in quick] == [row["id"] for row in kept]
+    other = [row["limit"] for row, same in zip(quick, kept, strict=True) if row != same]
+    assert other == (["none"] if "budget.mean" in {row["id"] for row in whole} else [])
+
+
 EDITS = {
     "a tree's threshold": ("queue_bytes_bucket > 11U", "queue_bytes_bucket > 0U"),
     "a marking threshold": (": 20000U)", ": 20001U)"),

@@ -9,7 +9,7 @@ import pytest
 from decision.ir.interfaces import QUEUE_TRIGGERED
 from decision.policy.records import Trajectories, record_columns
 from emulator.report import Cycles
-from rlcc.gate.triggers import Shares, budget_by_trigger, share
+from rlcc.gate.triggers import Shares, budget_by_trigger, mean_by_trigger, share
 from rlcc.recipe import GateOptions
 
 TOLD = {"triggered=0": Cycles(90, 100.0, 110, 120), "triggered=1": Cycles(300, 400.0, 450, 500)}
@@ -21,7 +21,8 @@ def options(**changes: Any) -> GateOptions:
 
 def judged(told: dict[str, Cycles], shares: Shares, **changes: Any) -> list[bool]:
     report: Any = SimpleNamespace(told=told, clock_mhz=330.0)
-    return [check.passed for check in budget_by_trigger(report, options(**changes), shares)]
+    asked = options(**changes)
+    return [check.passed for check in (*budget_by_trigger(report, asked), *mean_by_trigger(report, asked, shares))]
 
 
 def test_both_kinds_and_their_mean_are_held_to_the_budget() -> None:

@@ -23,7 +23,7 @@ from verify.check.recheck import Recheck
 from verify.check.refused import Refused
 from verify.trusted.machine import IllegalInstruction
 
-HOLDS = Recheck(100, True, 8, 17, 5, "bitwuzla", "ibex-small", "0")
+HOLDS = Recheck(100, True, 8, 17, 5, 3, "bitwuzla", "ibex-small", "0")
 ROOT = Path(__file__).resolve().parents[3]
 ANYTHING: Any = SimpleNamespace(behaviour=["a property"], teacher=None)
 OPENED: Any = "what was read of a folder"

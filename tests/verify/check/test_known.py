@@ -536,7 +536,7 @@ def test_an_oracle_asks_its_solver_each_question_once(monkeypatch: pytest.Monkey
     asked: list[tuple[object, ...]] = []
 
     def impossible(
-        conditions: list[Term], bounds: object, solver: str, multiply: bool, proofs: object, assignments: object
+        conditions: list[Term], bounds: object, solver: str, multiply: bool, proofs: object, found: object
     ) -> bool:
         asked.append((tuple(conditions), solver, multiply, proofs))
         return len(asked) % 2 == 1

@@ -186,7 +186,7 @@ def test_a_constant_without_its_zeros_is_known_to_the_solver(name: str, word: st
 def test_a_question_without_products_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def answer(script: str, values: dict[str, int]) -> str:
+    def answer(script: str, values: dict[str, int] | None) -> str:
         asked.append(script)
         return "sat"
 

@@ -96,6 +96,17 @@ def test_threshold_tests_are_proved_and_checked(
     assert found.met == set(range(len(cuts)))
 
 
+def test_a_wrong_test_of_a_ratio_that_is_compared_twice_is_refused(
+    firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]], tmp_path: Path
+) -> None:
+    pattern, other = next(iter(WRONG.values()))
+    text = re.search(pattern, (firmware.folder / "rlcc_policy.c").read_text())
+    assert text
+    image, _ = not_proved(firmware, {text[0]: text.expand(other)}, tmp_path)
+    with pytest.raises(Refused):
+        judge(firmware, image, proved[2]).bound()
+
+
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_threshold_test_is_refused_by_prover_and_checker(
     what: str, one_tree: Firmware, cuts_of_one_tree: tuple[Cut, ...], tmp_path: Path
