@@ -61,7 +61,7 @@ def record_of(field: FieldInfo) -> dict[str, Any]:
             case annotated_types.Le(le):
                 record["maximum"] = le
             case annotated_types.Lt(lt) if record["type"] == "integer":
-                record["maximum"] = lt - 1
+                record["maximum"] = int(str(lt)) - 1
             case RenamedFrom(key):
                 record["renamed_from"] = key
     return record

@@ -384,7 +384,9 @@ def _same_envelope(case: Case) -> bool:
 
 
 USED: Mapping[str, str] = {
-    "verdict": r"verdict|not_judged|checks(\[\]\.passed)?|measured|measured\.emulation(\..*)?|measured\.worst_case_cycles",
+    "verdict": (
+        r"verdict|not_judged|checks(\[\]\.passed)?|measured|measured\.emulation(\..*)?|measured\.worst_case_cycles"
+    ),
 }
 """Fields of a document that a judge takes a figure from."""
 
