@@ -58,7 +58,7 @@ class Cycles:
     lines: list[Line]
 
 
-QUICK = "Not judged: rlcc gate --quick."
+QUICK = "Not judged with --quick."
 
 
 @dataclass(frozen=True)
