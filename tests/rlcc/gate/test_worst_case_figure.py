@@ -68,7 +68,9 @@ def test_a_check_says_it_too(
     from verify.trusted import certificate as certificates
 
     changed = with_looser_bound(good, exact)
-    holds = SimpleNamespace(stack_bytes=0, paths=1, questions=0, engine="ibex-small", profile_hash="x", on_core=True)
+    holds = SimpleNamespace(
+        stack_bytes=0, paths=1, questions=0, solved=0, engine="ibex-small", profile_hash="x", on_core=True
+    )
     monkeypatch.setattr(certificates, "read_certificate", lambda path: changed)
     monkeypatch.setattr(boundary, "checked", lambda *a, **k: holds)
     code, out, _ = rlcc("verify", good / "firmware", "--check", good / "certificate/certificate.json")
