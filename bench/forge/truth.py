@@ -22,6 +22,7 @@ from bench.forge.judges import Answer, Files
 from bench.forge.places import field_of, value_at
 from bench.forge.subjects import Subject
 from decision.artefact.errors import InputError
+from decision.artefact.manifest import NAME as MANIFEST
 from decision.ir.forest import Forest
 from decision.ir.formats import ACTION_BITS
 from decision.ir.program import Program
@@ -409,7 +410,8 @@ SIGNED = ("firmware", "certificate", "teacher", "student", "attestation.json", "
 
 
 def _same_bytes(case: Case) -> bool:
-    """Read through links, every document that the judge reads has the true bytes; a certificate says the same."""
+    """Read through links, every document that the judge reads has the true bytes; a certificate and a manifest, which
+    have a hash of their own over what they say, have the true content."""
     signed = case.files.attestation.is_file()
     parts = READ.get(case.answer.judge, SIGNED if signed else READ["gate, unsigned"])
     return all(_alike_files(case.subject.files.root / part, case.files.root / part) for part in parts)
@@ -418,8 +420,10 @@ def _same_bytes(case: Case) -> bool:
 def _alike_files(true: Path, forged: Path) -> bool:
     read = [_read(true), _read(forged)]
     if true.name == "certificate":
-        read = [{name: json.loads(text) for name, text in r.items() if name.endswith(".json")} for r in read]
-    return read[0] == read[1]
+        read = [{name: text for name, text in r.items() if name.endswith(".json")} for r in read]
+    documents = ("certificate.json", MANIFEST)
+    said = [{name: json.loads(text) if name in documents else text for name, text in r.items()} for r in read]
+    return said[0] == said[1]
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The forger can fail: of what a judge accepts that believes everything, the false is told from the true and shown."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -204,3 +205,26 @@ def test_a_mutant_that_passes_is_held_to_what_the_verdict_says(
     answer = Answer("gate, unsigned", "accepted", "", rows)
     true, forged = {"ensemble": {}, "action": 1}, {"ensemble": {}, "action": 2}
     assert explained(Case(subject, "mutants of data", (), "", true, forged, subject.files, answer)).meaning == meaning
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "meaning"),
+    [
+        ("manifest.json", lambda text: text + "\n", "equal"),
+        ("manifest.json", lambda text: text.replace("0", "1"), "FALSE"),
+        ("rlcc_policy.c", lambda text: text + "\n", "FALSE"),
+        ("student.json", lambda text: text + "\n", "FALSE"),
+    ],
+)
+def test_white_space_is_nothing_in_a_document_that_hashes_its_content(
+    subject: Subject, tmp_path: Path, name: str, edit: Callable[[str], str], meaning: str
+) -> None:
+    """The judge that accepts such a manifest read the same; of other files every byte counts."""
+    firmware = subject.files.root / "firmware"
+    firmware.mkdir()
+    for each in ("manifest.json", "rlcc_policy.c", "student.json"):
+        (firmware / each).write_text('{"hash": "0"}')
+    place = Files(prepared_copy(subject, tmp_path))
+    (place.root / "firmware" / name).write_text(edit('{"hash": "0"}'))
+    answer = Answer("gate, unsigned", "accepted", "")
+    assert explained(Case(subject, "files", (f"firmware/{name}",), "", {}, {}, place, answer)).meaning == meaning
