@@ -3,9 +3,10 @@
 python -m bench.help
 """
 
-import os
+import subprocess
 import sys
 
+from bench.cpu import children_s
 from rlcc.cli import COMMANDS
 from rlcc.reports.pages import table
 
@@ -16,13 +17,9 @@ PROGRAM = "import sys\nfrom rlcc.cli import main\nraise SystemExit(main(sys.argv
 
 def cpu_seconds(arguments: list[str]) -> float:
     """Returns the CPU time of one process that runs rlcc with these arguments and prints to nowhere."""
-    nowhere = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-    command = [sys.executable, "-c", PROGRAM, *arguments]
-    process = os.posix_spawn(sys.executable, command, os.environ, file_actions=nowhere)
-    _, status, usage = os.wait4(process, 0)
-    if status:
-        raise SystemExit(f"rlcc {' '.join(arguments)} ends with status {status}")
-    return usage.ru_utime + usage.ru_stime
+    before = children_s()
+    subprocess.run([sys.executable, "-c", PROGRAM, *arguments], stdout=subprocess.DEVNULL, check=True)
+    return children_s() - before
 
 
 if __name__ == "__main__":

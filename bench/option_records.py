@@ -31,7 +31,8 @@ def records_of(model: type[BaseModel]) -> dict[str, dict[str, Any]]:
 def record_of(field: FieldInfo) -> dict[str, Any]:
     """Returns the record of a field."""
     kind, metadata = _plain(field.annotation, field.metadata)
-    shown, choices = shown_of(field), shown_of(field).choices
+    shown = shown_of(field)
+    choices = shown.choices
     record: dict[str, Any] = {"type": TYPES.get(kind, "text"), "help": str(field.description)}
     default = shown_default(field)
     if get_origin(kind) is list:

@@ -92,6 +92,6 @@ def _log_uniform(low: float, high: float, rng: np.random.Generator) -> int:
     return int(exact.exp(rng.uniform(_log(float(low)), _log(float(high)))))
 
 
-# Of the ends of what signals show: few numbers, drawn between thousands of times.
+# Logarithms of the ends of signals' ranges: few numbers, each used for thousands of draws.
 _log = lru_cache(maxsize=1024)(cast(Callable[[float], float], exact.log))
 _log1p = lru_cache(maxsize=1024)(cast(Callable[[float], float], exact.log1p))

@@ -51,7 +51,7 @@ __all__ = ["Progress", "buildable", "built_core", "cxx", "package_folder", "veri
 
 Progress = Callable[[str], None]
 FileState = tuple[str, int, int, int]
-"""Of a file: path, inode, bytes, time of its last change in ns."""
+"""Path of a file, its inode, bytes, and time of its last change in ns."""
 _VERSIONS: dict[tuple[object, ...], str] = {}
 
 
@@ -83,7 +83,7 @@ def version_line(command: list[str], env: dict[str, str] | None = None) -> str:
 
 
 def _state(path: Path) -> FileState:
-    """What changes when a file is written or replaced."""
+    """Returns facts that change when the file is written or replaced."""
     found = path.stat()
     return str(path), found.st_ino, found.st_size, found.st_mtime_ns
 

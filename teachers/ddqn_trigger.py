@@ -73,7 +73,7 @@ def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progres
             lost = learner.learn(d.updates, number * d.updates, np.random.default_rng([d.seed, number, 1]))
             reward: float | None = None
             fired = float(np.mean(new.action))
-            if (number + 1) % d.validation_interval == 0 or number + 1 == d.rounds:
+            if d.judged(number + 1):
                 reward, fired = _validate(config, d, policy.weights | learner.network.weights())
                 curve.append((number + 1, reward))
             kept = kept.after(number + 1, None if reward is None else -reward, learner.network.weights())

@@ -215,7 +215,7 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> Rou
             random = np.random.default_rng([d.seed, number])
             entropy = ascend(network, optimizer, rows, d, random, action.sizes)
             fct_us: float | None = None
-            if (number + 1) % d.validation_interval == 0 or number + 1 == d.rounds:
+            if d.judged(number + 1):
                 fct_us = validate(config, network.weights())
                 curve.append((number + 1, fct_us))
             kept = kept.after(number + 1, fct_us, network.weights())

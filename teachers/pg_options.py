@@ -21,11 +21,10 @@ from netsim import baselines
 from netsim.deployment import Deployment
 from netsim.network import MS, Network
 from netsim.network_file import from_table
-from teachers.curriculum import Kernels, ScenarioNames
-from teachers.round_options import Strict
+from teachers.round_options import Strict, ValidatedTraining
 
 
-class Pg(Strict):
+class Pg(ValidatedTraining):
     """``senders``: the baseline at the flows; ``period``: how often the network looks which long flows are to be asked.
     A round plays every scenario ``rollouts_per_scenario`` times with the same arrivals, and learns from all decisions
     of the first ``episode`` in ``epochs``; ``clip``: teachers/pg.py. ``horizon``: for how long a decision answers for
@@ -33,14 +32,10 @@ class Pg(Strict):
     knob; 0: its rows are drawn evenly. ``entropy``: what a nat of the policy's entropy is worth, in standard deviations
     of the return."""
 
-    seed: int = Field(ge=0, lt=2**31, description="Seed of the first weights, of the traffic and of the draws.")
-    kernels: Kernels = Field(default="any", description="Processor whose arithmetic PyTorch and MKL use.")
     senders: str = Field(description="Baseline that controls the flows.")
     period: DurationPs = Field(
         gt=0, description="Period in which the network looks for long flows that need a decision."
     )
-    decision_latency: DurationPs = Field(default=0, description="Decision latency.")
-    scenarios: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of each round.")
     episode: DurationPs = Field(
         default=300 * MS, gt=0, description="Learn from the decisions in this first part of each run."
     )
@@ -50,7 +45,6 @@ class Pg(Strict):
     rollouts_per_scenario: Annotated[int, RenamedFrom("plays")] = Field(
         default=4, ge=2, le=64, description="Runs per scenario and round, with the same arrivals."
     )
-    rounds: int = Field(default=60, ge=1, le=10_000, description="Number of rounds.")
     epochs: Annotated[int, RenamedFrom("passes")] = Field(
         default=4, ge=1, le=100, description="Passes over the decisions of a round."
     )
@@ -72,17 +66,8 @@ class Pg(Strict):
         le=1,
         description="Weight of the policy's entropy, in standard deviations of the return per nat.",
     )
-    validation_interval: Annotated[int, RenamedFrom("validate_every")] = Field(
-        default=5, ge=1, description="Rounds between two validations."
-    )
-    validation_scenarios: Annotated[ScenarioNames, RenamedFrom("validate_in")] = Field(
-        min_length=1, max_length=32, description="Scenarios of the validation."
-    )
     validation_duration: Annotated[DurationPs, RenamedFrom("validate_for")] = Field(
         default=400 * MS, gt=0, description="Duration of a validation run."
-    )
-    validation_seeds: Annotated[list[int], RenamedFrom("validate_seeds")] = Field(
-        default=[7001, 7002], min_length=1, max_length=16, description="Seeds of the validation."
     )
 
 

@@ -25,25 +25,14 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class RewardedTraining(Strict):
-    """``decisions``: training ends with the round after which so many have been played; None: with the last round."""
+class ValidatedTraining(Strict):
+    """A training in rounds, of which some are validated."""
 
-    seed: int = Field(ge=0, lt=2**31, description="Seed of the first weights, of the traffic and of exploring.")
+    seed: int = Field(ge=0, lt=2**31, description="Seed of the first weights, of the traffic and of the draws.")
     kernels: Kernels = Field(default="any", description="Processor whose arithmetic PyTorch and MKL use.")
     decision_latency: DurationPs = Field(default=0, description="Decision latency.")
     scenarios: ScenarioNames = Field(min_length=1, max_length=32, description="Scenarios of each round.")
-    reward: list[RewardTerm] = Field(
-        min_length=1,
-        max_length=8,
-        description="Terms of the reward: a weight, a feature of the next event, its power and its limit.",
-    )
     rounds: int = Field(default=60, ge=1, le=10_000, description="Maximum number of rounds.")
-    decisions: int | None = Field(
-        default=None,
-        ge=1,
-        exclude_if=lambda decisions: decisions is None,
-        description="Stop after the round in which this number of decisions is reached.",
-    )
     validation_interval: Annotated[int, RenamedFrom("validate_every")] = Field(
         default=5, ge=1, description="Rounds between two validations."
     )
@@ -54,18 +43,37 @@ class RewardedTraining(Strict):
         default=[7001, 7002], min_length=1, max_length=16, description="Seeds of the validation."
     )
 
-    def over(self, rounds: int, played: int) -> bool:
-        """Whether training ends after so many rounds, in which so many decisions were played."""
-        return rounds >= self.rounds or (self.decisions is not None and played >= self.decisions)
+    def over(self, rounds: int, played: int = 0) -> bool:
+        """Returns whether training ends after this number of rounds, in which ``played`` decisions were taken."""
+        return rounds >= self.rounds
+
+    def judged(self, rounds: int, played: int = 0) -> bool:
+        """Returns whether the weights after this number of rounds are validated."""
+        return rounds % self.validation_interval == 0 or self.over(rounds, played)
+
+
+class RewardedTraining(ValidatedTraining):
+    """``decisions``: training ends with the round after which so many have been played; None: with the last round."""
+
+    reward: list[RewardTerm] = Field(
+        min_length=1,
+        max_length=8,
+        description="Terms of the reward: a weight, a feature of the next event, its power and its limit.",
+    )
+    decisions: int | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda decisions: decisions is None,
+        description="Stop after the round in which this number of decisions is reached.",
+    )
+
+    def over(self, rounds: int, played: int = 0) -> bool:
+        return super().over(rounds, played) or (self.decisions is not None and played >= self.decisions)
 
     def done(self, number: int, played: int) -> float:
         """The part of the training that lies before this round, 0 to 1; of the last one where rounds alone count, 1."""
         by_rounds = number / max(self.rounds - 1, 1)
         return by_rounds if self.decisions is None else min(max(by_rounds, played / self.decisions), 1.0)
-
-    def judged(self, rounds: int, played: int) -> bool:
-        """Whether the weights after so many rounds are validated."""
-        return rounds % self.validation_interval == 0 or self.over(rounds, played)
 
 
 class RoundTraining(RewardedTraining):

@@ -10,3 +10,6 @@ then every mutant runs in a process of its own, with the tests that execute its 
 fails (``session`` for bodies of functions, ``fresh`` for what a module does when it is imported). Those that nobody
 can tell from the original stand in ``equivalent.toml``, each with its reason.
 """
+
+ISOLATION = "RLCC_NOTHING_SHARED"
+"""Environment variable that keeps tests from sharing answers (tests/plugins): an earlier answer would hide a mutant."""

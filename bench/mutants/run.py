@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench.mutants import fresh
+from bench.mutants import ISOLATION, fresh
 from bench.mutants.children import Fate
 from bench.mutants.draw import Mutant
 from bench.mutants.session import Session
@@ -40,12 +40,8 @@ def run(
     return [*rest.fates, *fresh_fates]
 
 
-NOTHING_SHARED = "RLCC_NOTHING_SHARED"
-"""Environment variable that keeps tests from sharing answers (tests/plugins): one of before would hide a mutant."""
-
-
 def _fresh(rest: _Rest, sources: dict[str, bytes], jobs: int, done: Callable[[Fate], None]) -> list[Fate]:
-    os.environ[NOTHING_SHARED] = "1"
+    os.environ[ISOLATION] = "1"
     fates: list[Fate] = []
     fresh.import_all_but(sources, rest.modules)
     fresh.run(list(rest.orders), sources, rest.orders, rest.seconds, jobs, _both(fates.append, done))
@@ -63,7 +59,7 @@ def _both(first: Callable[[Fate], None], second: Callable[[Fate], None]) -> Call
 def _warm(
     mutants: list[Mutant], sources: dict[str, bytes], tests: list[str], jobs: int, done: Callable[[Fate], None]
 ) -> _Rest:
-    os.environ[NOTHING_SHARED] = "1"
+    os.environ[ISOLATION] = "1"
     fates: list[Fate] = []
     session = Session(mutants, sources, jobs, _both(fates.append, done))
     code = pytest.main([*fresh.OPTIONS, "-q", *tests], plugins=[session])

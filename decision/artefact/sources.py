@@ -75,7 +75,7 @@ READERS: dict[str, Callable[[str], str]] = {
 VERBATIM = (".csv", ".sv", ".S", ".ld")
 """Suffixes of sources that are hashed byte by byte."""
 LOADER = "importlib.import_module"
-"""What loads modules by names that no import statement has."""
+"""The function that loads modules whose names no import statement has."""
 
 
 def meaning(path: Path) -> bytes:

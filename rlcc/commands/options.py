@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from decision.artefact.errors import InputError
 from decision.artefact.quantity import LINE_FRACTION, MOST, parse
@@ -44,6 +45,13 @@ def renamed_option(old: str, new: str) -> Callable[[Callable[..., Any]], Callabl
             raise InputError(f"{old}: this option is {new} now; write that")
 
     return click.option(old, multiple=True, hidden=True, expose_value=False, is_eager=True, callback=refuse)
+
+
+def given_flags(*names: str) -> dict[str, str]:
+    """Returns the flags of those parameters of the running command that its command line gives, by parameter."""
+    context = click.get_current_context()
+    flags = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    return {n: flags[n] for n in names if context.get_parameter_source(n) is ParameterSource.COMMANDLINE}
 
 
 def seed_option(default: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

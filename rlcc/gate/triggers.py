@@ -63,26 +63,21 @@ def mean_by_trigger(report: EmulationReport, options: GateOptions, shares: Share
     both = _cycles(report, 0), _cycles(report, 1)
     parts = (1 - shares.program, shares.program)
     mean = sum(part * cycles.mean for part, cycles in zip(parts, both, strict=True) if cycles is not None)
-    mhz, checks = report.clock_mhz, list[Check]()
     limit = options.budget if options.mean_budget is None else options.mean_budget
-    taken = mean * US_PS / mhz
-    checks.append(
+    taken, off = mean * US_PS / report.clock_mhz, shares.program - shares.teacher
+    return [
         named("budget.mean", share=f"{shares.program:.1%}")(
             value=f"{mean:.0f} cycles = {taken / US_PS:.3f} us",
             limit=f"{limit / US_PS:.3f} us",
             passed=len(report.told) == 2 and taken <= limit,
             file=SOURCE,
-        )
-    )
-    off = shares.program - shares.teacher
-    checks.append(
+        ),
         named("teacher.trigger_share")(
             value=f"{shares.program:.1%}, the teacher's {shares.teacher:.1%}",
             limit=f"±{options.match.trigger_difference:.1%}",
             passed=abs(off) <= options.match.trigger_difference,
-        )
-    )
-    return checks
+        ),
+    ]
 
 
 def _cycles(report: EmulationReport, fired: int) -> Cycles | None:

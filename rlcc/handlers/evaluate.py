@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.errors import InputError
@@ -15,6 +14,7 @@ from netsim.network_file import load as load_network
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS
 from rlcc.commands.console import console, stage
+from rlcc.commands.options import given_flags
 from rlcc.evaluation import contenders, grid, standing_page, summary
 from rlcc.evaluation import suite as suites
 from rlcc.evaluation.doubts import doubts
@@ -111,11 +111,8 @@ def handle(
         write_atomically(json_file, dump_json(report.outcomes(results)))
 
 
-NOT_ON_LINUX = {
-    "suite": "--suite", "decision_latency": "--decision-latency", "profile": "--profile", "engines": "--engines",
-    "engine_queue": "--engine-queue", "overload": "--overload", "network_file": "--network",
-}  # fmt: skip
-"""Options that say something of netsim."""
+NOT_ON_LINUX = ("suite", "decision_latency", "profile", "engines", "engine_queue", "overload", "network_file")
+"""Parameters that say something of netsim."""
 
 
 def _on_linux(
@@ -135,11 +132,9 @@ def _on_linux(
     from emulator.linux.parts import machine_parts
     from rlcc.evaluation import linux, prediction, report
 
-    asked = click.get_current_context().get_parameter_source
-    for option, written in NOT_ON_LINUX.items():
-        if asked(option) is not ParameterSource.DEFAULT:
-            raise InputError(f"{written} is of netsim; with --stack linux leave it out")
-    chosen = linux.SCENARIOS if asked("scenarios") is ParameterSource.DEFAULT else scenarios
+    for flag in given_flags(*NOT_ON_LINUX).values():
+        raise InputError(f"{flag} is of netsim; with --stack linux leave it out")
+    chosen = scenarios if given_flags("scenarios") else linux.SCENARIOS
     cells = linux.cells(chosen, paths or (linux.PATH,), _times(linux.DURATION_PS if duration is None else duration))
     competing = linux.contenders(policies)
     for cell in cells:
@@ -183,12 +178,10 @@ def _suite(name: str | None, seeds: tuple[int, ...]) -> suites.Suite | None:
     """The suite asked for, with the seeds asked for where there are any. It brings everything that makes its cells."""
     if name is None:
         return None
-    asked = click.get_current_context().get_parameter_source
-    for option, written in (("scenarios", "--scenario"), ("duration", "--duration"), ("network_file", "--network")):
-        if asked(option) is not ParameterSource.DEFAULT:
-            raise InputError(f"--suite brings its own cells; leave out {written}, or change a copy of its file")
+    for flag in given_flags("scenarios", "duration", "network_file").values():
+        raise InputError(f"--suite brings its own cells; leave out {flag}, or change a copy of its file")
     suite = suites.load(name)
-    if asked("seeds") is ParameterSource.DEFAULT:
+    if not given_flags("seeds"):
         return suite
     if len(set(seeds)) < 2:
         raise InputError("--suite: one seed says nothing of what is chance; give two --seed at least")

@@ -14,7 +14,7 @@ from decision.artefact.errors import InputError
 from netsim.deployment import Deployment
 from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.model_options import given
-from rlcc.commands.options import not_within
+from rlcc.commands.options import given_flags, not_within
 from rlcc.commands.time_limit import time_limit
 from rlcc.gate.judgement import Judgement
 from rlcc.gate.reference import read_reference
@@ -26,17 +26,10 @@ from rlcc.reports import github, sarif
 from rlcc.reports.html.page import page
 
 WHERE = "options of rlcc gate"
-SIMULATION_ONLY = {
-    "rollouts": "--rollouts", "scenarios": "--scenario", "seeds": "--seed", "linux": "--linux",
-    "max_outside": "--max-outside", "around": "--around", "around_action": "--around-action",
-    "no_distance_proof": "--no-distance-proof",
-}  # fmt: skip
-"""Options of the simulations that --quick skips, by parameter."""
-
-
-def _given(value: object) -> bool:
-    """Returns whether an option was given; 0 is a value."""
-    return value is not None and value is not False and value != ()
+SIMULATION_ONLY = (
+    "rollouts", "scenarios", "seeds", "linux", "max_outside", "around", "around_action", "no_distance_proof",
+)  # fmt: skip
+"""Parameters of the simulations that --quick skips."""
 
 
 def handle(firmware: Path, out: Path | None, **asked: Any) -> int:
@@ -86,8 +79,10 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         raise InputError("--max-regression is what may be above a reference; give --reference too")
     if (asked["attestation"] is None) != (asked["key"] is None):
         raise InputError("--attestation is checked with the public key of who signed it; give --attestation and --key")
-    if asked["quick"] and (refused := [flag for name, flag in SIMULATION_ONLY.items() if _given(asked[name])]):
-        raise InputError(f"{refused[0]} is for simulations, and --quick skips them; leave out one of the two")
+    if asked["quick"] and (refused := given_flags(*SIMULATION_ONLY)):
+        raise InputError(
+            f"{next(iter(refused.values()))} is for simulations, and --quick skips them; leave out one of the two"
+        )
     reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
     remembered = Remembered(use=not asked["no_cache"])
     evidence = gate.Evidence(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 from rich.markup import escape
 from rich.table import Table
 
@@ -17,7 +16,7 @@ from decision.artefact.manifest import Opened
 from decision.policy.neighbourhood import Around
 from rlcc.commands.console import Figures, console, counted, stage
 from rlcc.commands.model_options import given
-from rlcc.commands.options import not_within
+from rlcc.commands.options import given_flags, not_within
 from rlcc.gate.emitted import emitted
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
@@ -55,7 +54,7 @@ def handle(
 ) -> int:
     context = click.get_current_context()
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    said = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    said = given_flags(*context.params).keys()
     if recipe_file is not None and (certificate is not None or bound):
         raise InputError("--recipe says what is to be proved; leave it out with --check and --bound")
     if certificate is not None:

@@ -16,18 +16,18 @@ from typing import Any
 
 import pytest
 
+from bench.mutants import ISOLATION
+
 Solve = Callable[[str, dict[str, int] | None], str]
 CALIBRATING = ("verify.prover.certify", "verify.check.recheck")
 CHECKER, PROVER = "verify.check.solver", "verify.prover.solve"
-NOTHING_SHARED = "RLCC_NOTHING_SHARED"
-"""Environment variable that bench.mutants sets: an answer of before would hide a mutant."""
 CALIBRATIONS: dict[tuple[str, str], Any] = {}
 shared_modules: set[str] = set()
 
 
 def shares() -> bool:
     """Returns whether tests share answers and results."""
-    return NOTHING_SHARED not in os.environ
+    return ISOLATION not in os.environ
 
 
 @pytest.hookimpl(tryfirst=True)
