@@ -15,6 +15,7 @@ from decision.policy.student import Student
 from distill.boost import read_back
 from distill.closeness import Metrics, Place, distances
 from distill.driving import Networks, compared
+from distill.racing import Distances, Standing, race, worst_first
 from netsim.policies import PolicySpec, interpreted
 from netsim.tolerance import Tolerance
 
@@ -45,25 +46,26 @@ def best_offset(
 ) -> int:
     """Returns the offset, or 0, that brings the network closest to the teacher's; the earliest of equals.
 
-    An offset is given up at the first network in which it is as far off as the best one's worst. The next one begins
-    with that network. ``measured`` and ``reference``: metrics of the student and its teacher that are there already.
+    Offsets race (distill.racing). ``measured`` and ``reference``: metrics of the student and its teacher that are
+    there already.
     """
     known = dict(reference or {})
     missing = [place for place in places if place not in known]
     known |= compared(original, networks.phase("bias search, teacher"), missing)
-    best, closest, order, width = 0, inf, list(places), usable_cores()
-    for units in (0, *offsets):
+
+    def standing_of(units: int, limit: float, last: Standing | None) -> Standing:
         policy, here = interpreted(shifted(student, units)), networks.phase(f"bias search, offset {units}")
         there = dict(measured or {}) if units == 0 else {}
-        worst = 0.0
-        for first in range(0, len(order), width):
-            part = order[first : first + width]
-            there |= compared(policy, here, [place for place in part if place not in there])
-            apart = distances(there, {place: known[place] for place in part}, tolerance)
-            worst = max([worst, *(one.of_tolerance for one in apart)])
-            if worst >= closest:
-                order = [*part, *(place for place in order if place not in part)]
-                break
-        else:
-            best, closest = units, worst
+
+        def apart(part: Sequence[Place]) -> Distances:
+            metrics = there | compared(policy, here, [place for place in part if place not in there])
+            return distances(metrics, {place: known[place] for place in part}, tolerance)
+
+        return race(worst_first(places, last), limit, usable_cores(), apart)
+
+    best, closest, standing = 0, inf, None
+    for units in (0, *offsets):
+        standing = standing_of(units, closest, standing)
+        if standing.worst.of_tolerance < closest:
+            best, closest = units, standing.worst.of_tolerance
     return best

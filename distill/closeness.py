@@ -41,12 +41,14 @@ class Distance:
 @dataclass(frozen=True)
 class Round:
     """One fit: on how many decisions, how far the student's actions are off there and in the states that it then ran
-    into itself (by the action map's loss: of a scale the root mean square), and how far its network is off."""
+    into itself (by the action map's loss: of a scale the root mean square), and how far its network is off.
+    ``networks``: of how many; fewer than all where the round was given up (distill.racing)."""
 
     decisions: int
     fit_rmse: float
     rmse: float
     distance: Distance
+    networks: int
 
     def to_json(self) -> dict[str, Any]:
         return vars(self) | {"distance": self.distance.to_json()}
@@ -57,7 +59,7 @@ def distance(
 ) -> Distance:
     """Over all networks, each by itself: a mean would hide the one that is off. InputError where the reference has none
     of the metrics anywhere."""
-    each = distances(metrics, reference, allowed)
+    each = [one for some in distances(metrics, reference, allowed).values() for one in some]
     if not each:
         raise InputError(f"no network has any of {', '.join(allowed)}, by which students are chosen; judge others too")
     return max(each, key=lambda one: one.of_tolerance)
@@ -65,9 +67,9 @@ def distance(
 
 def distances(
     metrics: Mapping[Place, Metrics], reference: Mapping[Place, Metrics], allowed: Tolerance
-) -> list[Distance]:
+) -> dict[Place, list[Distance]]:
     """Returns one distance for each metric that the reference has, network by network."""
-    return [one for place in reference for one in _distances(place[0], metrics[place], reference[place], allowed)]
+    return {place: _distances(place[0], metrics[place], theirs, allowed) for place, theirs in reference.items()}
 
 
 def _distances(scenario: str, metrics: Metrics, reference: Metrics, allowed: Tolerance) -> list[Distance]:
@@ -98,6 +100,14 @@ def choose(rounds: Sequence[Round], noise: Distance) -> int:
         near = [n for n, each in enumerate(rounds) if each.distance.of_tolerance <= least + FLOOR]
         return min(near, key=lambda n: rounds[n].rmse)
     return min(range(len(rounds)), key=lambda n: (rounds[n].distance.of_tolerance, rounds[n].rmse))
+
+
+def give_up_at(rounds: Sequence[Round], noise: Distance | None) -> float:
+    """Returns the distance, in parts of the tolerance, beyond which ``choose`` will not take another round."""
+    if noise is None:
+        return inf
+    closest = min(each.distance.of_tolerance for each in rounds)
+    return closest + FLOOR if noise.of_tolerance == 0 else closest
 
 
 def pays(rounds: Sequence[Round], noise: Distance, patience: int) -> bool:

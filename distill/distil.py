@@ -26,11 +26,12 @@ from decision.policy.tree_decision import seen_names
 from decision.policy.visits import intervals
 from distill import boost, quantise, rollout
 from distill.bias_search import best_offset, shifted, shifted_model
-from distill.closeness import Distance, Metrics, Place, Round, check_measurable, choose, distance, pays
+from distill.closeness import Distance, Metrics, Place, Round, check_measurable, choose, distance, give_up_at, pays
 from distill.coverage_rows import Far, Outside, covered
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
+from distill.racing import Standing
 from distill.rollout import Rollout
 from distill.state_samples import state_samples
 from distill.triggered import fit_both, loss_of_both
@@ -99,6 +100,7 @@ def distil(
     own: list[dict[Place, Metrics]] = []
     theirs: dict[Place, Metrics] = {}
     noise: Distance | None = None
+    last: Standing | None = None
 
     def fit(besides: Sequence[Dataset]) -> Fitted:
         return _fit(teacher, observation, join([*seen, *besides]), options, seed)
@@ -118,15 +120,16 @@ def distil(
         policy = interpreted(made)
         seeds = _seeds(network, number)
         here = networks.phase(f"round {number} of at most {options.rounds}")
-        driven, beside = side_by_side(policy, original, here, seeds)
+        side = side_by_side(policy, original, here, seeds, tolerance, limit=give_up_at(rounds, noise), last=last)
+        last = side.standing
         if noise is None:
-            check_measurable(beside.metrics)
+            check_measurable(side.teacher)
             later = later_self(original, networks.phase("noise of the teacher"), networks.places(seeds))
-            noise = distance(later, beside.metrics, tolerance)
-        new = told(driven.runs, seed=seed + number + 1)
+            noise = distance(later, side.teacher, tolerance)
+        new = told(side.student.runs, seed=seed + number + 1)
         met = join(new)  # the states that the student ran into itself
-        own.append(driven.metrics)
-        theirs |= beside.metrics
+        own.append(side.student.metrics)
+        theirs |= side.teacher
         students.append(fitted)
         fitted_to.append(data)
         visited.append(visits(fitted.student, met))
@@ -135,13 +138,15 @@ def distil(
                 decisions=len(data),
                 fit_rmse=_loss(fitted.student, data),
                 rmse=_loss(fitted.student, met),
-                distance=distance(driven.metrics, beside.metrics, tolerance),
+                distance=last.worst,
+                networks=last.networks,
             )
         )
         seen = [*seen, *new]
         seen += _state_samples(fitted.student, teacher, options, seed + number)
         if progress is not None:
-            progress(f"round {number} of at most {options.rounds}: rmse {rounds[-1].rmse:.5f}")
+            lost = f", given up in {last.worst.scenario}" if last.given_up else ""
+            progress(f"round {number} of at most {options.rounds}: rmse {rounds[-1].rmse:.5f}{lost}")
         if not pays(rounds, noise, options.patience):
             break
     assert noise is not None
@@ -172,10 +177,10 @@ def distil(
         report["outside"] = round(furthest[best], 6)
     if options.monotone_decreasing:
         free = _fit(teacher, observation, fitted_to[best], options.model_copy(update={"monotone_decreasing": []}), seed)
-        driven, beside = side_by_side(interpreted(free.student), original, networks, _seeds(network, best))
+        side = side_by_side(interpreted(free.student), original, networks, _seeds(network, best), tolerance)
         report["free"] = {
             "fit_rmse": _loss(free.student, fitted_to[best]),
-            "distance": distance(driven.metrics, beside.metrics, tolerance).to_json(),
+            "distance": side.standing.worst.to_json(),
         }
     if options.bias_search:
         report["moved"] = offset

@@ -3,14 +3,17 @@ and the metrics of both, to be compared."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
-from decision.ir.interface import Interface
-from distill.closeness import Metrics, Place
+from decision.artefact.processors import usable_cores
+from distill.closeness import Metrics, Place, distances
 from distill.options import DistillOptions, RolloutOptions
+from distill.racing import Distances, Standing, race, worst_first
 from distill.rollout import Rollout, made
 from netsim.deployment import Deployment
-from netsim.kept import Kept, Outcome
+from netsim.kept import Kept
 from netsim.policies import PolicySpec, interface_of
+from netsim.tolerance import Tolerance
 from netsim.trials import Progress, Trial, run
 
 LATER_PS = 10_000
@@ -73,19 +76,61 @@ class Networks:
         )
 
 
+@dataclass(frozen=True)
+class SideBySide:
+    """A student next to its teacher, and how far off its network is."""
+
+    student: Driven
+    teacher: dict[Place, Metrics]
+    standing: Standing
+
+
 def side_by_side(
-    student: PolicySpec, teacher: PolicySpec, networks: Networks, seeds: Sequence[int]
-) -> tuple[Driven, Driven]:
-    """Student and teacher, each with all seeds. Of the teacher nothing is recorded: it has rollouts of its own."""
-    scenarios = [*networks.learn, *(name for name in networks.compare if name not in networks.learn)]
-    own = [_trial(student, networks, name, seed, record=name in networks.learn) for name in scenarios for seed in seeds]
-    beside = [_trial(teacher, networks, name, seed) for name, seed in networks.places(seeds)]
-    outcomes = run(own + beside, keep=networks.keep, progress=networks.progress)
-    deployed = networks.deployment
-    interface = interface_of(student)
-    return (
-        _driven(own, outcomes[: len(own)], deployed, interface),
-        _driven(beside, outcomes[len(own) :], deployed, interface),
+    student: PolicySpec,
+    teacher: PolicySpec,
+    networks: Networks,
+    seeds: Sequence[int],
+    tolerance: Tolerance,
+    *,
+    limit: float = inf,
+    last: Standing | None = None,
+) -> SideBySide:
+    """Runs student and teacher with all seeds, compared until the student is further off than ``limit`` times the
+    tolerance (distill.racing); ``last``: the standing of the last student that was compared.
+
+    The student's decisions are recorded in every network of ``networks.learn``, also where it was given up before.
+    The teacher's are not: it has rollouts of its own.
+    """
+    interface, deployed = interface_of(student), networks.deployment
+    learnt = [(name, seed) for name in networks.learn for seed in seeds]
+    runs, own, theirs = dict[Place, Rollout](), dict[Place, Metrics](), dict[Place, Metrics]()
+
+    def simulate(learn: Sequence[Place], compare: Sequence[Place] = ()) -> None:
+        """Where a place is learnt from and compared, one run of the student gives both."""
+        places = [*compare, *(place for place in learn if place not in compare)]
+        trials = [_trial(student, networks, place, record=place in learn, compare=place in compare) for place in places]
+        beside = [_trial(teacher, networks, place) for place in compare]
+        outcomes = run(trials + beside, keep=networks.keep, progress=networks.progress)
+        for place, trial, outcome in zip(places, trials, outcomes, strict=False):
+            if place in learn:
+                records = outcome.records[deployed.cohort]
+                runs[place] = made(*place, trial.duration_ps, records, deployed, interface)
+            if place in compare:
+                own[place] = outcome.metrics
+        theirs.update((place, one.metrics) for place, one in zip(compare, outcomes[len(trials) :], strict=True))
+
+    def apart(part: Sequence[Place]) -> Distances:
+        simulate([place for place in learnt if place in part], part)
+        return distances({place: own[place] for place in part}, {place: theirs[place] for place in part}, tolerance)
+
+    standing = race(worst_first(networks.places(seeds), last), limit, -(-usable_cores() // 2), apart)
+    if missing := [place for place in learnt if place not in runs]:
+        simulate(missing)
+    in_order = [place for place in networks.places(seeds) if place in own]
+    return SideBySide(
+        Driven([runs[place] for place in learnt], {place: own[place] for place in in_order}),
+        {place: theirs[place] for place in in_order},
+        standing,
     )
 
 
@@ -98,7 +143,7 @@ def compared(
     policy: PolicySpec, networks: Networks, places: Sequence[Place], *, later_ps: int = 0
 ) -> dict[Place, Metrics]:
     """Metrics of a policy in each of the places; nothing is recorded."""
-    trials = [_trial(policy, networks, name, seed, later_ps=later_ps) for name, seed in places]
+    trials = [_trial(policy, networks, place, later_ps=later_ps) for place in places]
     return {
         place: one.metrics
         for place, one in zip(places, run(trials, keep=networks.keep, progress=networks.progress), strict=True)
@@ -106,10 +151,17 @@ def compared(
 
 
 def _trial(
-    policy: PolicySpec, networks: Networks, scenario: str, seed: int, *, record: bool = False, later_ps: int = 0
+    policy: PolicySpec,
+    networks: Networks,
+    place: Place,
+    *,
+    record: bool = False,
+    compare: bool = True,
+    later_ps: int = 0,
 ) -> Trial:
     record_ps = networks.learn_ps if record else 0
-    window_ps = networks.window_ps if scenario in networks.compare else None
+    window_ps = networks.window_ps if compare else None
+    scenario, seed = place
     return networks.deployment.trial(
         policy,
         scenario,
@@ -118,16 +170,4 @@ def _trial(
         window_ps=window_ps,
         record_ps=record_ps,
         decision_latency_ps=networks.decision_latency_ps + later_ps,
-    )
-
-
-def _driven(trials: Sequence[Trial], outcomes: Sequence[Outcome], deployed: Deployment, interface: Interface) -> Driven:
-    each = [(str(t.scenario), t.seed, t.duration_ps, outcome) for t, outcome in zip(trials, outcomes, strict=True)]
-    return Driven(
-        [
-            made(name, seed, duration_ps, outcome.records[deployed.cohort], deployed, interface)
-            for name, seed, duration_ps, outcome in each
-            if outcome.records
-        ],
-        {(name, seed): outcome.metrics for name, seed, _, outcome in each if outcome.metrics},
     )

@@ -47,8 +47,8 @@ class Runs:
             self.of += [(policy, place) for place in places]
             return {place: {"off": 0.0 if policy == "teacher" else off[policy][place]} for place in places}
 
-        def distances(metrics: Any, reference: Any, allowed: Any) -> list[Distance]:
-            return [Distance(place[0], "off", 0.0, metrics[place]["off"]) for place in reference]
+        def distances(metrics: Any, reference: Any, allowed: Any) -> dict[tuple[str, int], list[Distance]]:
+            return {place: [Distance(place[0], "off", 0.0, metrics[place]["off"])] for place in reference}
 
         monkeypatch.setattr(bias_search, "compared", compared)
         monkeypatch.setattr(bias_search, "distances", distances)

@@ -27,7 +27,7 @@ def test_a_network_in_which_nothing_arrives_says_nothing() -> None:
 
 def test_noise_that_cannot_be_measured_excuses_nobody() -> None:
     far, endless = Distance("s", "latency", 9.0, 500.0), Distance("s", "latency", nan, inf)
-    rounds = [Round(1, 0.0, 0.02, Distance("s", "latency", 0.0, 0.1)), Round(1, 0.0, 0.01, far)]
+    rounds = [Round(1, 0.0, 0.02, Distance("s", "latency", 0.0, 0.1), 1), Round(1, 0.0, 0.01, far, 1)]
     assert pays([rounds[1], rounds[0]], endless, 1)
 
 
@@ -87,7 +87,7 @@ def test_what_is_not_measured_is_null_in_the_report() -> None:
 
 
 def rounds(*given: tuple[float, float]) -> list[Round]:
-    return [Round(100, 0.0, rmse, apart(times)) for times, rmse in given]
+    return [Round(100, 0.0, rmse, apart(times), 9) for times, rmse in given]
 
 
 def apart(times: float) -> Distance:
@@ -143,5 +143,5 @@ def test_rounds_end_when_the_last_ones_brought_none_that_is_closer(
 
 def test_a_round_in_the_report_says_all_that_decided() -> None:
     written = rounds((1.5, 0.01))[0].to_json()
-    assert set(written) == {"decisions", "fit_rmse", "rmse", "distance"}
+    assert set(written) == {"decisions", "fit_rmse", "rmse", "distance", "networks"}
     assert written["distance"] == {"scenario": "many-to-one:8", "metric": "latency", "value": 0.03, "of_tolerance": 1.5}

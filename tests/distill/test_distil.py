@@ -268,9 +268,17 @@ def watched(monkeypatch: pytest.MonkeyPatch, distances: list[float]) -> list[Any
         students.append(fit(*rest))
         return students[-1]
 
-    told = iter([0.1, *distances])  # the teacher's noise is measured first
+    told, drive = iter(distances), distil.side_by_side
+
+    def watched_drive(*rest: Any, limit: float, **more: Any) -> Any:
+        side = drive(*rest, **more)
+        worst = Distance("many-to-one:2", "latency", 0.0, next(told))
+        standing = replace(side.standing, worst=worst, given_up=worst.of_tolerance > limit)
+        return replace(side, standing=standing)
+
     monkeypatch.setattr(distil, "_fit", watched_fit)
-    monkeypatch.setattr(distil, "distance", lambda *_: Distance("many-to-one:2", "latency", 0.0, next(told)))
+    monkeypatch.setattr(distil, "side_by_side", watched_drive)
+    monkeypatch.setattr(distil, "distance", lambda *_: Distance("many-to-one:2", "latency", 0.0, 0.1))
     return students
 
 
@@ -301,12 +309,12 @@ def test_each_round_has_seeds_of_its_own_for_student_and_teacher(
     used: list[list[int]] = []
     drive = distil.side_by_side
 
-    def watched_drive(student: Any, original: Any, networks: Any, seeds: list[int]) -> Any:
-        driven, beside = drive(student, original, networks, seeds)
-        assert {run.seed for run in driven.runs} == set(seeds)
-        assert list(driven.metrics) == list(beside.metrics) == [(n, s) for n in networks.compare for s in seeds]
+    def watched_drive(student: Any, original: Any, networks: Any, seeds: list[int], *rest: Any, **_: Any) -> Any:
+        side = drive(student, original, networks, seeds, *rest)
+        assert {run.seed for run in side.student.runs} == set(seeds)
+        assert list(side.student.metrics) == list(side.teacher) == [(n, s) for n in networks.compare for s in seeds]
         used.append(seeds)
-        return driven, beside
+        return side
 
     monkeypatch.setattr(distil, "side_by_side", watched_drive)
     distil.distil(teacher, runs, small, network, seed=1)
