@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import cache
@@ -42,7 +42,9 @@ VERILATOR_FLAGS = (
 )
 CXX_FLAGS = ("-std=c++20", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 CXX_FAST = ("-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden")  # evaluated every cycle
-CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation
+CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation, and what of Verilator's runtime is linked
+SLOW = "__Slow"  # what Verilator calls files of code that runs once
+LARGE_BYTES = 200_000  # of a file that is compiled alone, beside others
 
 VERSION_SETTINGS = ("PATH", "VERILATOR_ROOT", "ZIG_GLOBAL_CACHE_DIR")
 """Environment variables that decide which tool answers, or whether it can."""
@@ -159,27 +161,42 @@ def _build(rtl: Rtl, folder: Path) -> None:
     root = Path(env["VERILATOR_ROOT"]) / "include"
     bench = HERE / "bench"
     programs = {EXECUTABLE: bench / "stream.cpp", LIBRARY: bench / "decider.cpp"}
-    runtime = [root / "verilated.cpp", root / "verilated_threads.cpp"]
-    # The largest files first: their compilation is the build's time.
-    files = sorted([*model.glob("*.cpp"), *runtime, *programs.values()], key=lambda path: -path.stat().st_size)
+    made = sorted(model.glob("*.cpp"))
+    large = [path for path in made if path.stat().st_size > LARGE_BYTES]
+    slow = [path for path in made if path.stem.endswith(SLOW) and path not in large]
+    fast = [path for path in made if path not in slow and path not in large]
+    # Most of a small file's compilation is Verilator's headers, so small files are compiled as one.
+    groups = [
+        *large,
+        _all_of(folder / f"runtime{SLOW}.cpp", [root / "verilated.cpp", root / "verilated_threads.cpp"]),
+        _all_of(folder / "model.cpp", fast),
+        _all_of(folder / f"model{SLOW}.cpp", slow),
+    ]
     includes = [f"-I{path}" for path in (model, root, root / "vltstd", bench, SEAM.parent)]
     flags = [*CXX_FLAGS, *includes, f'-DRLCC_ENGINE="{rtl.bench}"']
 
     def compile_one(source: Path) -> Path:
         target = folder / f"{source.stem}.o"
-        level = CXX_SLOW if source.stem.endswith("__Slow") else CXX_FAST
+        level = CXX_SLOW if source.stem.endswith(SLOW) else CXX_FAST
         _run([cxx(), *level, *flags, "-c", str(source), "-o", str(target)], env, "the C++ compiler")
         return target
 
+    files = [*groups, *programs.values()]
     with ThreadPoolExecutor(usable_cores()) as pool:
         objects = dict(zip(files, pool.map(compile_one, files), strict=True))
-    shared = [str(path) for source, path in objects.items() if source not in programs.values()]
+    shared = [str(objects[source]) for source in groups]
     for name, source in programs.items():
         kind = ["-shared"] if name == LIBRARY else []
         _run([cxx(), *kind, str(objects[source]), *shared, "-pthread", "-o", str(folder / name)], env, "the linker")
-    for path in objects.values():
+    for path in {*groups, *objects.values()}:
         path.unlink()
     shutil.rmtree(model)
+
+
+def _all_of(file: Path, sources: Sequence[Path]) -> Path:
+    """Returns a file that includes all of the sources."""
+    file.write_text("".join(f'#include "{source}"\n' for source in sources))
+    return file
 
 
 def _run(command: list[str], env: dict[str, str], what: str) -> None:

@@ -11,12 +11,12 @@ namespace netsim {
 
 namespace {
 
-constexpr std::uint32_t kOne = 1U << 30; // line rate
+constexpr std::uint32_t kLineRateQ30 = 1U << 30; // line rate
 constexpr std::uint32_t kSlowest =
     1U << 10; // what the device takes for 0, which would stop a flow and its probes for good
 constexpr Ps kNoProbe = std::numeric_limits<Ps>::max();
 
-double rate_of_knob(std::uint32_t q30) { return (q30 == 0 ? kSlowest : std::min(q30, kOne)) * 0x1p-30; }
+double rate_of_knob(std::uint32_t q30) { return (q30 == 0 ? kSlowest : std::min(q30, kLineRateQ30)) * 0x1p-30; }
 std::uint32_t q30_of(double rate) { return static_cast<std::uint32_t>(rate * 0x1p30 + 0.5); }
 
 } // namespace
@@ -69,7 +69,7 @@ void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
 std::uint32_t FlowSite::held(std::uint32_t known, Words event) const {
   if (event.size() <= device_rate_q20)
     return known;
-  const std::uint32_t rate = known <= kOne ? known : known & (kOne - 1);
+  const std::uint32_t rate = known <= kLineRateQ30 ? known : known & (kLineRateQ30 - 1);
   return known - rate + std::min(rate, event[device_rate_q20] << 10);
 }
 

@@ -9,7 +9,7 @@ namespace netsim {
 
 namespace {
 
-constexpr std::uint32_t kOne = 1U << 16;
+constexpr std::uint32_t kLineRateQ16 = 1U << 16;
 
 std::uint32_t us(Ps time) { return saturated(static_cast<std::uint64_t>(time / 1'000'000)); }
 
@@ -55,7 +55,7 @@ void LongFlowSite::look(Ps now) {
   }
   for (const std::uint32_t flow : came) {
     const Sender &s = n_.senders[flow];
-    flows_of_[flow] = LongFlow{s.generation, 0, now, n_.demotion.sent_before(flow), kOne, true};
+    flows_of_[flow] = LongFlow{s.generation, 0, now, n_.demotion.sent_before(flow), kLineRateQ16, true};
     n_.demotion.release(flow);
     changed(machine(flow), receiver(flow));
     known_.push_back(flow);
@@ -116,26 +116,28 @@ void LongFlowSite::in_force(std::uint32_t flow, Knobs knobs) const {
 // Of classes and planes that there are not, the last.
 void LongFlowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
   const auto klass = std::min<std::size_t>(knobs[set_priority], n_.net.classes.size() - 1);
-  const std::uint32_t rate = std::clamp<std::uint32_t>(knobs[set_rate_q16], 1, kOne);
+  const std::uint32_t rate = std::clamp<std::uint32_t>(knobs[set_rate_q16], 1, kLineRateQ16);
   flows_of_[flow].rate_q16 = rate;
-  flows_.give(now, flow, rate / static_cast<double>(kOne), std::min(knobs[set_path], n_.scenario.planes - 1),
+  flows_.give(now, flow, rate / static_cast<double>(kLineRateQ16), std::min(knobs[set_path], n_.scenario.planes - 1),
               static_cast<std::uint8_t>(klass));
 }
 
 namespace {
 
-Settled settle(const Surroundings &around, std::uint32_t number, Decider *decider, const CohortConfig &config) {
+Settled settle_long_flow(const Surroundings &around, std::uint32_t number, Decider *decider,
+                         const CohortConfig &config) {
   if (!around.network.demotion.by_sent() || !around.flows.all_hear())
     throw std::invalid_argument("long flows are those that have fallen to the last class and whose sender is a "
                                 "baseline; give the network class_by \"sent\", and a baseline at the flows");
   return make<LongFlowSite>(around, number, decider, config);
 }
 
-Told tell(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &scenario, Ps) {
+Told tell_long_flow(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &scenario, Ps) {
   return Told{static_cast<std::uint32_t>(scenario.flows.size()), {}};
 }
 
-const SiteKind kLongFlows{"long_flow", Shape{LongFlowSite::kSignals, LongFlowSite::kKnobs}, settle, tell};
+const SiteKind kLongFlows{"long_flow", Shape{LongFlowSite::kSignals, LongFlowSite::kKnobs}, settle_long_flow,
+                          tell_long_flow};
 
 } // namespace
 

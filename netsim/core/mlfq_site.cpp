@@ -48,7 +48,7 @@ void MlfqSite::apply(std::uint32_t, Ps, Words knobs) {
 
 namespace {
 
-Settled settle(const Surroundings &around, std::uint32_t number, Decider *decider, const CohortConfig &config) {
+Settled settle_mlfq(const Surroundings &around, std::uint32_t number, Decider *decider, const CohortConfig &config) {
   if (config.shape.knobs + 1 != around.network.demotion.levels())
     throw std::invalid_argument("the network's demotion has " + std::to_string(around.network.demotion.levels() - 1) +
                                 " thresholds, and agents set " + std::to_string(config.shape.knobs) +
@@ -56,9 +56,9 @@ Settled settle(const Surroundings &around, std::uint32_t number, Decider *decide
   return make<MlfqSite>(around, number, decider, config);
 }
 
-Told tell(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &, Ps) { return Told{1, {}}; }
+Told tell_mlfq(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &, Ps) { return Told{1, {}}; }
 
-const SiteKind kMlfq{"mlfq", Shape{MlfqSite::kSignals, kMaxClasses - 1}, settle, tell};
+const SiteKind kMlfq{"mlfq", Shape{MlfqSite::kSignals, kMaxClasses - 1}, settle_mlfq, tell_mlfq};
 
 } // namespace
 

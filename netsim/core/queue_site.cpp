@@ -54,7 +54,7 @@ void QueueSite::apply(std::uint32_t queue, Ps, Words knobs) {
 namespace {
 
 // What each queue's port can send in a period.
-Told tell(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &, Ps period) {
+Told tell_queue(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &, Ps period) {
   std::vector<std::uint32_t> capacity;
   for (const PortConfig &port : fabric.ports)
     capacity.insert(capacity.end(), net.classes.size(),
@@ -62,7 +62,7 @@ Told tell(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioCo
   return Told{static_cast<std::uint32_t>(capacity.size()), {{"capacity_bytes", capacity}}};
 }
 
-const SiteKind kQueues{"queue", Shape{3, 4}, make<QueueSite>, tell};
+const SiteKind kQueues{"queue", Shape{3, 4}, make<QueueSite>, tell_queue};
 
 } // namespace
 
