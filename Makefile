@@ -7,7 +7,7 @@ UV := $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python
 NATIVE := $(INSTALL) --offline --no-build-isolation --no-deps --reinstall-package rlcc
 
-RECIPE ?= recipes/rl-cc.toml
+RECIPE ?= recipes/demo.toml
 PYTEST_FLAGS ?= -n 2 --dist loadfile
 # How skipped tests are judged: .ci/run lets none be skipped but those of tests/expected_skips.toml.
 SKIPS ?=
@@ -44,7 +44,7 @@ help:
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
 
 demo: setup
-	@echo "rlcc run $(RECIPE): recipes/rl-cc.toml takes about 4 minutes on 2 cores"
+	@echo "rlcc run $(RECIPE)"
 	$(BIN)/rlcc run $(RECIPE)
 
 test: setup-test

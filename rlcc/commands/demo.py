@@ -9,11 +9,11 @@ from rlcc.shipped import recipes
 
 
 @click.command()
-@click.argument("name", type=click.Choice(list(recipes())), default="rl-cc")
-@click.option("--out", type=FOLDER, help=f"Output folder. [default: {RUNS}/<NAME>]")
+@click.argument("name", type=click.Choice(list(recipes())), default="demo")
+@click.option("--out", type=FOLDER, help=f"Output folder. [default: {RUNS}/<recipe's name>]")
 @handled
 def command() -> None:
-    """Run the recipe NAME (default: rl-cc) shipped with rlcc, and print where it lies.
+    """Run the recipe NAME (default: demo) shipped with rlcc, and print where it lies.
 
     Exit codes as of `rlcc run`: 0 PASS, 1 FAIL, 2 could not run.
     """
