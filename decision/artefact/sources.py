@@ -164,13 +164,13 @@ def _imports(path: Path, content: bytes) -> list[str]:
         tree = _parsed(content.decode())
     except (SyntaxError, ValueError, RecursionError):
         return []
-    names = list[str]()
-    for node in tree.body if path.stem == "__init__" else ast.walk(tree):
+    names, nodes = list[str](), list(ast.walk(tree))
+    for node in tree.body if path.stem == "__init__" else nodes:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    loads = any(isinstance(node, ast.Attribute) and node.attr == "import_module" for node in ast.walk(tree))
+    loads = any(isinstance(node, ast.Attribute) and node.attr == "import_module" for node in nodes)
     return [*names, LOADER] if loads else names
 
 

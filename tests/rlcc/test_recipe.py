@@ -118,3 +118,16 @@ def _good(recipe_text: str, folder: Path) -> Path:
 def test_the_recipes_that_come_with_rlcc_are_right(path: Path) -> None:
     recipe = load_recipe(path)
     assert teacher_path(recipe, path).is_dir()
+
+
+def test_the_demo_is_its_full_recipe_with_less_to_compare_and_judge() -> None:
+    """Whoever passes the demo's gate has met the limits of ``rl-cc.toml``, in fewer networks."""
+    demo, full = (load_recipe(recipes()[name]) for name in ("demo", "rl-cc"))
+    assert (demo.name, demo.seed, demo.emit, demo.rollout) == (full.name, full.seed, full.emit, full.rollout)
+    less = {"rounds": 3, "bias_search": [], "comparison_scenarios": ["many-to-one:2048", "hadoop:50%"]}
+    assert demo.distill == full.distill.model_copy(update=less)
+    assert set(demo.gate.scenarios) < set(full.gate.scenarios)
+    assert {"many-to-one:8192", "hadoop:50%"} < set(demo.gate.scenarios) and len(demo.gate.scenarios) >= 4
+    judged = {"scenarios": demo.gate.scenarios, "match": demo.gate.match}
+    assert demo.gate == full.gate.model_copy(update=judged)
+    assert demo.gate.match == full.gate.match.model_copy(update={"scenarios": demo.gate.scenarios[:3]})
