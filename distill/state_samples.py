@@ -57,7 +57,7 @@ def state_samples(student: Student, teacher: Teacher, weight: float, seed: int, 
     labels = []
     for step in range(STEPS):
         states = np.stack(seen[step::-1], axis=1)  # newest first
-        if teacher.policy.architecture.lstm is None:
+        if not teacher.policy.architecture.recurrent:
             new = np.stack([feature.initial for feature in observation.features])
             missing = max(teacher.policy.observation.window - states.shape[1], 0)
             states = np.concatenate([states, np.broadcast_to(new, (FLOWS, missing, width))], axis=1)

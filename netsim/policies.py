@@ -2,7 +2,7 @@
 
 Each function returns a policy specification, to be used in any number of simulations:
 
-    native(policy, weights)       an MLP or LSTM in C++ (float32)
+    native(policy, weights)       a network in C++ (float32)
     compiled(path, installed)     a shared library with the emitted C
     program(program, installed)   the integer decision program, interpreted
     decider(address, ..)          an emulated core, which also says what each decision takes
@@ -12,8 +12,9 @@ Agents are flows that set their rate unless another interface is named; where it
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,6 +39,7 @@ from decision.policy.deciders import Pupil
 from decision.policy.device_rate import device_rate_program
 from decision.policy.features import Place
 from decision.policy.in_flight import InFlight
+from decision.policy.layers import GATES, NetworkLayer, PlacedLayer, placed
 from decision.policy.policy import Policy
 from decision.policy.probes import Probes
 from decision.policy.start import Start, start_program
@@ -49,6 +51,8 @@ from netsim.programs import program_config
 from netsim.sites import Paths, Told, device, has_agents
 
 Weights = Mapping[str, NDArray[np.float32]]
+STAGE_PARTS = {"input": "ih", "state": "hh"}
+"""Parts of a recurrent layer and the ends of their weights' names."""
 
 
 class PolicySpec(Protocol):
@@ -380,18 +384,37 @@ def network_weights(policy: Policy, weights: Weights, trigger: bool = False) -> 
         of, hidden, output = TRIGGER, ("relu",) * len(policy.trigger.hidden), "identity"
 
     def layer(weight: str, bias: str, activation: str = "identity") -> Any:
-        w = weights[weight]
+        w = weights[weight] if weights[weight].ndim > 1 else weights[weight][:, None]  # a layer_norm's factors
         b = weights.get(bias)
         return _core.Layer.make(w, np.zeros(w.shape[0], dtype=np.float32) if b is None else b, activation)
 
     core = _core.NetworkWeights()
     core.hidden = [layer(f"{of}fc{i}.weight", f"{of}fc{i}.bias", after) for i, after in enumerate(hidden)]
-    if policy.architecture.lstm is not None:
-        core.lstm_units = policy.architecture.lstm
-        core.lstm_input = layer("lstm.weight_ih", "lstm.bias_ih")
-        core.lstm_state = layer("lstm.weight_hh", "lstm.bias_hh")
+    if not trigger:
+        core.stages = [_stage(each, layer) for each in _stages(policy)]
+        core.output_limit = inf if policy.architecture.output_clip is None else policy.architecture.output_clip
     core.output = layer(f"{of}out.weight", f"{of}out.bias", output)
     return core
+
+
+def _stages(policy: Policy) -> list[PlacedLayer]:
+    """The layers behind the fully connected ones of kinds "mlp" and "lstm"."""
+    architecture = policy.architecture
+    if architecture.lstm is None:
+        return placed(architecture.sequence, policy.observation.size)
+    width = architecture.hidden[-1] if architecture.hidden else policy.observation.size
+    return [PlacedLayer("lstm", NetworkLayer("lstm", architecture.lstm), width, architecture.lstm)]
+
+
+def _stage(placed: PlacedLayer, layer: Callable[..., Any]) -> "_core.Stage":
+    """``layer``: makes a layer of the names of its weights and its bias."""
+    kind, name = placed.layer.kind, placed.name
+    parts = {}
+    if kind in GATES:
+        parts = {part: layer(f"{name}.weight_{of}", f"{name}.bias_{of}") for part, of in STAGE_PARTS.items()}
+    elif kind in ("linear", "layer_norm"):
+        parts = {"input": layer(f"{name}.weight", f"{name}.bias")}
+    return _core.Stage.make(kind, placed.inputs, placed.outputs, number=placed.layer.number, **parts)
 
 
 def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":

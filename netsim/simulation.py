@@ -184,7 +184,7 @@ class Simulation(Measured):
             raise InputError(self._failed) from None
 
     def set_weights(self, weights: Weights) -> None:
-        """Other weights of a native policy from now on; flows keep their history and LSTM memory."""
+        """Other weights of a native policy from now on; flows keep their history and memory."""
         policy = self._native().with_weights(weights)
         self._policy.set_weights(policy.network())
         self.policy = policy
@@ -210,7 +210,7 @@ class Simulation(Measured):
             raise InputError(f"cohort {cohort}: {error}") from None
 
     def hidden_state(self) -> NDArray[np.float32]:
-        """LSTM memory of each flow [flows, 2 x units]: hidden state, then cell state."""
+        """Memory of each flow [flows, floats]: of an LSTM hidden state, then cell state; of several layers in order."""
         self._native()
         flows = len(self.scenario.flows)
         return np.asarray(self._policy.memory(flows)).reshape(flows, -1)

@@ -1,8 +1,9 @@
 """What a teacher would decide on recorded trajectories: it labels the rows that students are fitted to.
 
 The network is the simulator's own (netsim/core/neural_network.hpp), in float32 with each sum in a fixed order: a label
-has the bits of the decision that the teacher takes in the network, on every processor. An MLP looks at each row alone.
-An LSTM runs along every unbroken run of a flow's decisions with a memory of its own.
+has the bits of the decision that the teacher takes in the network, on every processor. A network without
+recurrent layers looks at each row alone; one with them runs along every unbroken run of a flow's decisions with a
+memory of its own.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ def decide(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.flo
     """What each row decides by the policy's action map [N, values], and which rows are valid [N]: their whole history
     is on record.
 
-    For an LSTM that means the run begins at the flow's first decision; the others start from a zero state.
+    For a recurrent network that means the run begins at the flow's first decision; the others start from a zero state.
     """
     outputs, valid = network_outputs(teacher, trajectories)
     decided = teacher.policy.action.decided(outputs.astype(np.float64))
@@ -45,16 +46,17 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
     """What is decided [N, values] in states [N, window, features]: what the teacher sees of each decision, newest
     first.
 
-    Of decisions before the window nothing is known: all are taken to be as the window's oldest. An MLP looks back so as
-    far as its own window goes; an LSTM starts from zero and sees the oldest row ``warm_up`` times before the window."""
+    Of decisions before the window nothing is known: all are taken to be as the window's oldest. A network without
+    recurrent layers looks back as far as its own window goes. A recurrent one starts from zero and sees the oldest row
+    ``warm_up`` times before the window."""
     count, window, _ = states.shape
-    lstm = teacher.policy.architecture.lstm is not None
-    back = window + warm_up if lstm else teacher.policy.observation.window
+    recurrent = teacher.policy.architecture.recurrent
+    back = window + warm_up if recurrent else teacher.policy.observation.window
     lags = [min(lag, window - 1) for lag in range(back)]
     decided = []
     for i in range(0, max(count, 1), CHUNK // back):
         rows = states[i : i + CHUNK // back].astype(np.float32)[:, lags]
-        if lstm:
+        if recurrent:
             along = rows[:, ::-1].reshape(len(rows) * back, rows.shape[2])
             decided.append(outputs_of(teacher, along, np.arange(len(rows)) * back)[back - 1 :: back])
         else:
@@ -66,7 +68,7 @@ def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Float
     """Outputs [N, K] of the network (after what follows the last layer), and which rows are valid."""
     rows, valid = trajectories.float_rows(teacher.policy.observation)
     starts = trajectories.starts()
-    if teacher.policy.architecture.lstm is not None:
+    if teacher.policy.architecture.recurrent:
         from_start = trajectories.columns["step"][starts] == 0
         valid = np.repeat(from_start, np.diff(np.append(starts, len(rows))))
     return outputs_of(teacher, rows.astype(np.float32), starts), valid
@@ -75,7 +77,7 @@ def network_outputs(teacher: Teacher, trajectories: Trajectories) -> tuple[Float
 def outputs_of(
     teacher: Teacher, rows: Floats32, starts: NDArray[np.int64] | None = None, *, trigger: bool = False
 ) -> Floats32:
-    """Outputs [N, K] of rows [N, size] as the teacher, or its trigger, sees them; an LSTM's memory is empty at the
+    """Outputs [N, K] of rows [N, size] as the teacher, or its trigger, sees them; a memory is empty at the
     first row and at each of ``starts``."""
     network = network_weights(teacher.policy, teacher.weights, trigger=trigger)
     begun = np.zeros(0, dtype=np.int64) if starts is None else starts.astype(np.int64)

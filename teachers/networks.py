@@ -1,6 +1,7 @@
 """The PyTorch module of a policy's architecture, for training. The order of layers is spec'd in teachers/teacher.py."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ _ACTIVATIONS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "elu": nn.functional.elu,
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
+    "silu": nn.functional.silu,
+    "gelu": nn.functional.gelu,
+    "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),
 }
 
 
@@ -38,7 +42,11 @@ class PolicyNetwork(nn.Module):
         super().__init__()
         architecture = policy.architecture
         if policy.output_activation == "clip":
-            raise InputError(f'{policy.name}: a policy is trained with architecture.output = "tanh", not "clip"')
+            raise InputError(
+                f'{policy.name}: a policy is trained with architecture.output = "tanh", not "{architecture.output}"'
+            )
+        if (extra := architecture.teacher_only) is not None:
+            raise InputError(f'{policy.name}: a policy is trained with kind = "mlp" or "lstm", without {extra}')
         self.prefix = TRIGGER if trigger else ""
         width = policy.observation.size + (policy.saved_size if trigger else 0)
         hidden, names, outputs = architecture.hidden, architecture.activations, policy.action.outputs

@@ -69,6 +69,8 @@ def check(policy: Policy) -> None:
         raise InputError("an LSTM that chooses rows is not emitted as a network; distil it into trees")
     if policy.trigger is not None:
         raise InputError("a policy with a trigger is two networks, and not emitted as one; distil it into trees")
+    if (extra := policy.architecture.teacher_only) is not None:
+        raise InputError(f"an int8 network has no {extra}, as {policy.name} has; distil it into trees")
     other = next((name for name in policy.architecture.activations if name != "relu"), None)
     if other is not None:
         raise InputError(

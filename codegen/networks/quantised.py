@@ -34,6 +34,8 @@ def quantised(
     if form not in NETWORK_FORMS:
         raise InputError(f"there is no form {form!r} of a network; choose one of {', '.join(NETWORK_FORMS)}")
     kind = policy.architecture.kind
+    if kind not in NETWORK_FORMS.values():
+        check(policy)
     if NETWORK_FORMS[form] != kind:
         right = next(form for form, of in NETWORK_FORMS.items() if of == kind)
         raise InputError(f"{policy.name} is an {kind.upper()}, not what {form} is a form of; give --form {right}")

@@ -4,14 +4,19 @@ order = "oldest_first"                              # of the window's decisions;
 columns = ["rtt_inflation", "previous_action", 0.5] # of one decision: features, each once, and constants
 offset = 0.0                                        # the network took (value - offset) * scale: a number, a list of
 scale = 1.0                                         # one a column, or of one a column of each decision
+clip = 10.0                                         # the network took no more than this of it, on either side
+vec_normalize = "vec_normalize.pkl"                 # offset, scale and clip as VecNormalize saved them; "none"
 """
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Number = Annotated[float, Field(strict=False, allow_inf_nan=False)]
 Numbers = Number | Annotated[list[Number], Field(min_length=1, max_length=4096)]
+
+
+NOT_NORMALIZED = "none"
 
 
 class InputLayout(BaseModel):
@@ -23,6 +28,20 @@ class InputLayout(BaseModel):
     columns: list[str | float] | None = Field(default=None, min_length=1, max_length=256)
     offset: Numbers = 0.0
     scale: Numbers = 1.0
+    clip: float | None = Field(default=None, gt=0)
+    vec_normalize: str | None = Field(default=None, min_length=1, max_length=1024)
+
+    @model_validator(mode="after")
+    def _said_once(self) -> "InputLayout":
+        both = {"offset", "scale", "clip"} & self.model_fields_set
+        if self.vec_normalize not in (None, NOT_NORMALIZED) and both:
+            raise ValueError(f"input.vec_normalize names the file that has {min(both)}; leave one of them out")
+        return self
+
+    @property
+    def statistics(self) -> str | None:
+        """The file of VecNormalize, where one is named."""
+        return None if self.vec_normalize == NOT_NORMALIZED else self.vec_normalize
 
     def columns_of(self, names: list[str]) -> list[str | float]:
         """Of one decision, in the network's order, where the observation has features of these names."""

@@ -4,7 +4,7 @@ format = 1
 name = "rl-cc-mlp"
 
 [architecture]
-kind = "mlp"                # or "lstm": hidden layers, then the LSTM, then the output
+kind = "mlp"                # or "lstm", "layers": decision/policy/architecture.py
 hidden = [12]
 activation = "relu"         # after each hidden layer
 output = "tanh"             # after the output, where the action map wants it in [-1, 1]
@@ -40,14 +40,13 @@ rate_initial = "100 %"
 
 from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from decision.artefact.documents import Format1, load_toml, parse_toml, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationNs, LineFractionQ30, RateBps
-from decision.ir.activation import Hidden, Output
 from decision.ir.interface import Interface
 from decision.ir.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
 from decision.ir.interfaces.flow_rate import (
@@ -60,10 +59,13 @@ from decision.ir.interfaces.flow_rate import (
     flow_interface,
 )
 from decision.policy.actions import AnyAction
+from decision.policy.architecture import Architecture
 from decision.policy.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
 from decision.policy.flow_options import FLOW_NAMES, OBSERVED, check_options, implied, observed
 from decision.policy.in_flight import InFlight
 from decision.policy.input_layout import InputLayout
+from decision.policy.layers import placed
+from decision.policy.output_range import OutputRange
 from decision.policy.probes import Probes
 from decision.policy.start import Start
 from decision.policy.target import TargetRatio, congestion_gain_q28
@@ -73,46 +75,8 @@ MAX_WINDOW = 16
 POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 
 
-Activations = Hidden | list[Hidden]
-
-
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Architecture(_Strict):
-    """Layer sizes, and what follows each layer. ``lstm`` is the number of LSTM units, given for kind "lstm" and for it
-    alone. ``activation``: of all hidden layers, or of each; ``output``: of an output that an action map wants in
-    [-1, 1]."""
-
-    kind: Literal["mlp", "lstm"]
-    hidden: list[int] = Field(max_length=8)
-    activation: Activations = Field(default="relu", exclude_if=lambda name: name == "relu")
-    output: Output = Field(default="tanh", exclude_if=lambda name: name == "tanh")
-    lstm: int | None = Field(default=None, ge=1, le=256)
-    bias: bool
-
-    @field_validator("activation")
-    @classmethod
-    def _said_once(cls, names: Activations, info: ValidationInfo) -> Activations:
-        """Layers that are all alike have one name: the same network has one hash."""
-        layers = info.data.get("hidden", [])
-        if isinstance(names, list) and (len(names) != len(layers) or not names):
-            raise ValueError(f"{len(names)} activations for {len(layers)} hidden layers; give one a layer, or one name")
-        return names[0] if isinstance(names, list) and len(set(names)) == 1 else names
-
-    @model_validator(mode="after")
-    def _sizes(self) -> "Architecture":
-        if (self.kind == "lstm") != (self.lstm is not None):
-            raise ValueError('lstm = <units> belongs to kind = "lstm", and only there')
-        if any(not 1 <= units <= 1024 for units in self.hidden):
-            raise ValueError("a hidden layer has 1 to 1024 units")
-        return self
-
-    @property
-    def activations(self) -> tuple[str, ...]:
-        """What follows each hidden layer."""
-        return tuple(self.activation) if isinstance(self.activation, list) else (self.activation,) * len(self.hidden)
 
 
 def _is_none(value: object) -> bool:
@@ -316,11 +280,14 @@ class Policy(Header):
 
     @model_validator(mode="after")
     def _trains(self) -> "Policy":
-        if self.architecture.kind == "lstm" and self.observation.window != 1:
-            raise ValueError("an LSTM sees one decision at a time: observation.window must be 1")
-        if self.architecture.kind == "lstm" and self.trigger is not None:
-            raise ValueError("an LSTM that is not asked forgets what it did not see; a policy with a trigger is an mlp")
-        if self.architecture.output != "tanh" and not self.action.squashed:
+        what = "an LSTM" if self.architecture.kind == "lstm" else "a recurrent layer"
+        if self.architecture.recurrent and self.observation.window != 1:
+            raise ValueError(f"{what} sees one decision at a time: observation.window must be 1")
+        if self.architecture.recurrent and self.trigger is not None:
+            raise ValueError(f"{what} that is not asked forgets what it did not see; a policy with a trigger is an mlp")
+        placed(self.architecture.sequence, self.observation.size)
+        clipped = self.architecture.output != "tanh" or self.architecture.output_clip is not None
+        if clipped and not self.action.squashed:
             raise ValueError(
                 f"architecture.output is of outputs in [-1, 1]; the action map {self.action.kind} has none"
             )
@@ -348,8 +315,10 @@ class Policy(Header):
 
     @property
     def output_activation(self) -> str:
-        """What follows the last layer."""
-        return self.architecture.output if self.action.squashed else "identity"
+        """What follows the last layer. An output that nothing follows in its file is cut off by the action map."""
+        if not self.action.squashed:
+            return "identity"
+        return "clip" if self.architecture.output == "none" else self.architecture.output
 
 
 class PolicyFile(Policy):
@@ -357,6 +326,7 @@ class PolicyFile(Policy):
     hidden layers, and how the decisions of a row stand."""
 
     input: InputLayout = Field(default_factory=InputLayout)
+    output: OutputRange = Field(default_factory=OutputRange)
 
     @model_validator(mode="after")
     def _told(self) -> "PolicyFile":
@@ -366,6 +336,9 @@ class PolicyFile(Policy):
                 'activation = "relu", or "tanh", the default of many frameworks'
             )
         self.input.check(self.observation.labels, self.observation.window)
+        if self.output != OutputRange() and not self.action.squashed:
+            raise ValueError(f"output.low and high are of outputs in [-1, 1]; the map {self.action.kind} has none")
+        self.output.check(self.action.outputs)
         if self.trigger is not None and self.input not in (InputLayout(), InputLayout(order="newest_first")):
             raise ValueError("input: of a policy with a trigger, whose network sees the row too, nothing is folded")
         return self
@@ -374,7 +347,16 @@ class PolicyFile(Policy):
     def policy(self) -> Policy:
         """The policy over rlcc's own rows."""
         return Policy.model_construct(
-            self.model_fields_set - {"input"}, **{name: getattr(self, name) for name in Policy.model_fields}
+            self.model_fields_set - {"input", "output"}, **{name: getattr(self, name) for name in Policy.model_fields}
+        )
+
+    @staticmethod
+    def of(policy: Policy) -> "PolicyFile":
+        """A policy whose network was trained over rlcc's own rows."""
+        fields = {name: getattr(policy, name) for name in Policy.model_fields}
+        own = InputLayout(order="newest_first")
+        return PolicyFile.model_construct(
+            policy.model_fields_set | {"input"}, **fields, input=own, output=OutputRange()
         )
 
 

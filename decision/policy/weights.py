@@ -3,12 +3,14 @@
     fc0.weight [h, in], fc0.bias [h], fc1.weight ..      fully connected layers
     lstm.weight_ih [4H, in], lstm.weight_hh [4H, H]      LSTM only; gates in torch's order i, f, g, o
     lstm.bias_ih [4H], lstm.bias_hh [4H]
+    layer1.weight ..                                     of kind "layers", by place (decision/policy/layers.py)
     out.weight [K, h], out.bias [K]
     trigger_fc0.weight [h, in + saved], .., trigger_out  of a trigger, where there is one (decision/policy/trigger.py)
 
 Biases of fc and out exist only with ``bias = true``.
 """
 
+from decision.policy.layers import placed
 from decision.policy.policy import Policy
 from decision.policy.trigger import OUTPUTS
 
@@ -17,11 +19,12 @@ TRIGGER = "trigger_"
 """Before the names of a trigger's layers."""
 
 
-def shapes(policy: Policy) -> dict[str, Shape]:
-    """Canonical names and shapes of a policy's weights, in order."""
+def shapes(policy: Policy, inputs: int | None = None) -> dict[str, Shape]:
+    """Canonical names and shapes of a policy's weights, in order. ``inputs``: numbers of its row, where it is not the
+    observation's own."""
     architecture = policy.architecture
     named: dict[str, Shape] = {}
-    width = policy.observation.size
+    width = policy.observation.size if inputs is None else inputs
     for index, units in enumerate(architecture.hidden):
         named[f"fc{index}.weight"] = (units, width)
         if architecture.bias:
@@ -34,6 +37,9 @@ def shapes(policy: Policy) -> dict[str, Shape]:
         named["lstm.bias_ih"] = (4 * units,)
         named["lstm.bias_hh"] = (4 * units,)
         width = units
+    for layer in placed(architecture.sequence, width):
+        named |= layer.shapes(architecture.bias)
+        width = layer.outputs
     named["out.weight"] = (policy.action.outputs, width)
     if architecture.bias:
         named["out.bias"] = (policy.action.outputs,)

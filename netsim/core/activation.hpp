@@ -40,9 +40,26 @@ inline float logistic_f32(float x) {
   return x < 0.0f ? small : 1.0f - small;
 }
 
-enum class Activation : std::uint8_t { identity, relu, leaky_relu, elu, tanh, sigmoid, clip };
-inline constexpr std::array<std::string_view, 7> ACTIVATIONS = {"identity", "relu",    "leaky_relu", "elu",
-                                                                "tanh",     "sigmoid", "clip"};
+// Within 5e-7: 1 - (a1 t + .. + a5 t^5) e^(-x^2) with t = 1 / (1 + p |x|) (Abramowitz and Stegun, 7.1.26).
+inline float erf_f32(float x) {
+  const float t = 1.0f / (1.0f + 0.3275911f * std::fabs(x));
+  float p = 1.061405429f;
+  p = p * t - 1.453152027f;
+  p = p * t + 1.421413741f;
+  p = p * t - 0.284496736f;
+  p = p * t + 0.254829592f;
+  return std::copysign(1.0f - p * t * exp_negative(-(x * x)), x);
+}
+
+inline float gelu_f32(float x) { return x * (0.5f * (1.0f + erf_f32(x * 0.707106781f))); }
+
+inline float gelu_tanh_f32(float x) {
+  return x * (0.5f * (1.0f + tanh_f32(0.797884561f * (x + 0.044715f * (x * x * x)))));
+}
+
+enum class Activation : std::uint8_t { identity, relu, leaky_relu, elu, tanh, sigmoid, silu, gelu, gelu_tanh, clip };
+inline constexpr std::array<std::string_view, 10> ACTIVATIONS = {"identity", "relu", "leaky_relu", "elu",       "tanh",
+                                                                 "sigmoid",  "silu", "gelu",       "gelu_tanh", "clip"};
 
 // decision/ir/activation.py says what each is.
 inline void activate(Activation activation, float *y, std::uint32_t n) {
@@ -63,6 +80,12 @@ inline void activate(Activation activation, float *y, std::uint32_t n) {
     return each(tanh_f32);
   case Activation::sigmoid:
     return each(logistic_f32);
+  case Activation::silu:
+    return each([](float x) { return x * logistic_f32(x); });
+  case Activation::gelu:
+    return each(gelu_f32);
+  case Activation::gelu_tanh:
+    return each(gelu_tanh_f32);
   case Activation::clip:
     return each([](float x) { return std::clamp(x, -1.0f, 1.0f); });
   }

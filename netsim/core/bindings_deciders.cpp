@@ -22,13 +22,17 @@ namespace {
 
 using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// torch keeps [outputs, inputs]; ours goes by columns.
-Layer make_layer(const Matrix &weight, const ReadOnly<float> &bias, std::string_view activation) {
-  Layer layer;
+Activation activation_named(std::string_view activation) {
   const auto *const name = std::find(ACTIVATIONS.begin(), ACTIVATIONS.end(), activation);
   if (name == ACTIVATIONS.end())
     throw std::invalid_argument("unknown activation");
-  layer.activation = static_cast<Activation>(name - ACTIVATIONS.begin());
+  return static_cast<Activation>(name - ACTIVATIONS.begin());
+}
+
+// torch keeps [outputs, inputs]; ours goes by columns.
+Layer make_layer(const Matrix &weight, const ReadOnly<float> &bias, std::string_view activation) {
+  Layer layer;
+  layer.activation = activation_named(activation);
   layer.outputs = static_cast<std::uint32_t>(weight.shape(0));
   layer.inputs = static_cast<std::uint32_t>(weight.shape(1));
   layer.columns.resize(weight.size());
@@ -42,6 +46,27 @@ Layer make_layer(const Matrix &weight, const ReadOnly<float> &bias, std::string_
   return layer;
 }
 
+constexpr std::array<std::string_view, 8> STAGES = {"linear", "lstm", "gru", "layer_norm", "clip", "", "add", "concat"};
+
+// `kind`: of StageKind, or an activation's name. `number`: what stands behind the kind in policy.toml.
+Stage make_stage(std::string_view kind, std::uint32_t inputs, std::uint32_t outputs, const std::optional<Layer> &input,
+                 const std::optional<Layer> &state, float number) {
+  Stage stage;
+  stage.inputs = inputs;
+  stage.outputs = outputs;
+  stage.input = input.value_or(Layer());
+  stage.state = state.value_or(Layer());
+  if (const auto *const name = std::find(STAGES.begin(), STAGES.end(), kind); name != STAGES.end())
+    stage.kind = static_cast<StageKind>(name - STAGES.begin());
+  else
+    stage.activation = activation_named(kind);
+  if (stage.kind == StageKind::add || stage.kind == StageKind::concat)
+    stage.from = static_cast<std::uint32_t>(number);
+  else
+    stage.number = number;
+  return stage;
+}
+
 // An operator's parameter, of each agent.
 template <class T> void set_param(T &decider, std::uint32_t param, const ReadOnly<std::uint32_t> &values) {
   decider.params().set_each(param, copy_of(values));
@@ -49,7 +74,7 @@ template <class T> void set_param(T &decider, std::uint32_t param, const ReadOnl
 
 // memory and observations of all flows, one row a flow
 Column<float> rows(const NativeDecider &p, std::uint32_t flows, bool memory) {
-  const std::size_t width = memory ? 2 * p.lstm_units() : p.observation_size();
+  const std::size_t width = memory ? p.memory_size() : p.observation_size();
   std::vector<float> all;
   all.reserve(width * flows);
   for (std::uint32_t f = 0; f < flows; ++f) {
@@ -100,13 +125,21 @@ void bind_deciders(nb::module_ &m) {
           },
           "event"_a, "known"_a, "in_force"_a, "decided"_a, "outputs"_a);
   nb::class_<Layer>(m, "Layer").def_static("make", &make_layer, "weight"_a, "bias"_a, "activation"_a = "identity");
+  nb::class_<Stage>(m, "Stage")
+      .def(nb::init<>())
+      .def_static("make", &make_stage, "kind"_a, "inputs"_a, "outputs"_a, "input"_a = nb::none(),
+                  "state"_a = nb::none(), "number"_a = 0.0f);
   nb::class_<NetworkWeights>(m, "NetworkWeights")
       .def(nb::init<>())
       .def_rw("hidden", &NetworkWeights::hidden)
-      .def_rw("lstm_units", &NetworkWeights::lstm_units)
-      .def_rw("lstm_input", &NetworkWeights::lstm_input)
-      .def_rw("lstm_state", &NetworkWeights::lstm_state)
+      .def_prop_rw(
+          "stages", [](const NetworkWeights &weights) { return weights.stages; },
+          [](NetworkWeights &weights, std::vector<Stage> stages) {
+            check(stages);
+            weights.stages = std::move(stages);
+          })
       .def_rw("output", &NetworkWeights::output)
+      .def_rw("output_limit", &NetworkWeights::output_limit)
       .def(
           "outputs",
           [](const NetworkWeights &weights, const Matrix &rows, const ReadOnly<std::int64_t> &starts) {

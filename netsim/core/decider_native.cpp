@@ -58,7 +58,7 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
   past_.resize(static_cast<std::size_t>(agents) * past_size_);
   for (std::uint32_t agent = 0; agent < agents; ++agent)
     known_.insert(known_.end(), config_.known.begin(), config_.known.end());
-  memory_.resize(static_cast<std::size_t>(agents) * 2 * weights.lstm_units);
+  memory_.resize(static_cast<std::size_t>(agents) * weights.memory());
   saved_.resize(static_cast<std::size_t>(agents) * config_.saved);
   asked_.resize(agents);
   sight_.resize(observation_ + config_.saved);
@@ -89,9 +89,11 @@ void NativeDecider::set_weights(NetworkWeights weights) {
 
 void NativeDecider::set_networks(std::vector<NetworkWeights> networks, std::vector<std::uint32_t> of) {
   const auto shape = [](const NetworkWeights &weights) {
-    std::vector<std::uint32_t> sizes{weights.lstm_units};
+    std::vector<std::uint32_t> sizes;
     for (const Layer &layer : weights.hidden)
       sizes.insert(sizes.end(), {layer.inputs, layer.outputs});
+    for (const Stage &stage : weights.stages)
+      sizes.insert(sizes.end(), {static_cast<std::uint32_t>(stage.kind), stage.inputs, stage.outputs, stage.from});
     sizes.insert(sizes.end(), {weights.output.inputs, weights.output.outputs});
     return sizes;
   };
@@ -105,8 +107,7 @@ void NativeDecider::set_networks(std::vector<NetworkWeights> networks, std::vect
 }
 
 void NativeDecider::set_trigger(NetworkWeights trigger) {
-  const std::uint32_t inputs = trigger.hidden.empty() ? trigger.output.inputs : trigger.hidden.front().inputs;
-  if (config_.saved == 0 || inputs != sight_.size() || trigger.output.outputs != 2 || trigger.lstm_units > 0)
+  if (config_.saved == 0 || trigger.inputs() != sight_.size() || trigger.output.outputs != 2 || trigger.memory() > 0)
     throw std::invalid_argument("a trigger sees the window and what is saved, and has two outputs");
   trigger_ = std::move(trigger);
   network_.widen(trigger_);
@@ -166,8 +167,7 @@ void NativeDecider::reset(std::uint32_t agent) {
       past = std::fill_n(past, kept.back, kept.initial);
   }
   asked_[agent] = 0;
-  const std::size_t memory = 2 * lstm_units();
-  std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(agent * memory), memory, 0.0f);
+  std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(agent * memory_size()), memory_size(), 0.0f);
 }
 
 // The newest features come before those of the decisions before.
@@ -284,7 +284,7 @@ Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   decision.before = in_force_[agent];
   const bool asked = config_.saved == 0 || fires(agent);
   if (asked) {
-    network_(networks_[network_of_[agent]], &window_[agent * observation_], &memory_[agent * 2 * lstm_units()]);
+    network_(networks_[network_of_[agent]], &window_[agent * observation_], &memory_[agent * memory_size()]);
     explored(random_, exploring_, config_.groups);
     disturbed(outputs);
     drawn(agent);

@@ -1,4 +1,4 @@
-// A teacher in C++: what it observes of raw events, an MLP or LSTM in float32, its action map. No Python.
+// A teacher in C++: what it observes of raw events, a network in float32, its action map. No Python.
 #pragma once
 
 #include <cstdint>
@@ -71,9 +71,9 @@ public:
   Params &params();                                   // the operator's, where integer programs read them
   std::uint32_t signals() const { return config_.signals; }
   std::uint32_t knobs() const { return config_.knobs; }
-  std::uint32_t lstm_units() const { return networks_[0].lstm_units; }
+  std::size_t memory_size() const { return networks_[0].memory(); }
   std::uint32_t observation_size() const { return observation_; }
-  const float *memory(std::uint32_t agent) const { return &memory_[agent * 2 * lstm_units()]; }
+  const float *memory(std::uint32_t agent) const { return &memory_[agent * memory_size()]; }
   const float *observation(std::uint32_t agent) const { return &window_[agent * observation_]; }
 
 private:
@@ -109,7 +109,7 @@ private:
   std::vector<double> decided_;
   std::vector<double> past_;  // of each feature and what it keeps the newest first
   std::vector<float> window_; // newest decision first
-  std::vector<float> memory_; // LSTM: hidden, then cell
+  std::vector<float> memory_; // of recurrent layers
   std::vector<float> saved_;
   std::vector<std::uint8_t> asked_; // there is a decision to keep
 

@@ -1,6 +1,7 @@
 #include "neural_network.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace netsim {
@@ -20,13 +21,26 @@ void Layer::accumulate(const float *x, float *__restrict y) const {
   }
 }
 
+std::uint32_t NetworkWeights::inputs() const {
+  if (!hidden.empty())
+    return hidden.front().inputs;
+  return stages.empty() ? output.inputs : stages.front().inputs;
+}
+
+std::uint32_t NetworkWeights::memory() const {
+  std::uint32_t floats = 0;
+  for (const Stage &stage : stages)
+    floats += stage.memory();
+  return floats;
+}
+
 void Evaluation::widen(const NetworkWeights &weights) {
   std::size_t widest = std::max<std::size_t>(x_.size(), weights.output.outputs);
   for (const Layer &layer : weights.hidden)
     widest = std::max<std::size_t>(widest, layer.outputs);
   x_.resize(widest);
   y_.resize(widest);
-  gates_.resize(std::max<std::size_t>(gates_.size(), 4 * static_cast<std::size_t>(weights.lstm_units)));
+  stages_.widen(weights.stages, weights.stages.empty() ? 0 : weights.stages.front().inputs);
 }
 
 std::vector<float> &Evaluation::operator()(const NetworkWeights &weights, const float *input, float *memory) {
@@ -36,42 +50,26 @@ std::vector<float> &Evaluation::operator()(const NetworkWeights &weights, const 
     x_.swap(y_);
     input = x_.data();
   }
-  if (const std::uint32_t n = weights.lstm_units; n > 0) {
-    float *__restrict hidden = memory;
-    float *__restrict cell = hidden + n;
-    float *__restrict gate = gates_.data();
-    weights.lstm_input.apply(input, gate);
-    weights.lstm_state.accumulate(hidden, gate);
-    for (std::uint32_t j = 0; j < 4 * n; ++j)
-      gate[j] += weights.lstm_state.bias[j];
-    for (std::uint32_t j = 0; j < 2 * n; ++j)
-      gate[j] = logistic_f32(gate[j]);
-    for (std::uint32_t j = 2 * n; j < 3 * n; ++j)
-      gate[j] = tanh_f32(gate[j]);
-    for (std::uint32_t j = 3 * n; j < 4 * n; ++j)
-      gate[j] = logistic_f32(gate[j]);
-    for (std::uint32_t j = 0; j < n; ++j) {
-      cell[j] = gate[n + j] * cell[j] + gate[j] * gate[2 * n + j];
-      hidden[j] = gate[3 * n + j] * tanh_f32(cell[j]);
-    }
-    input = hidden;
-  }
+  if (!weights.stages.empty())
+    input = stages_(weights.stages, input, weights.stages.front().inputs, memory);
   weights.output.apply(input, y_.data());
+  if (const float limit = weights.output_limit; std::isfinite(limit)) {
+    for (std::uint32_t j = 0; j < weights.output.outputs; ++j)
+      y_[j] = std::clamp(y_[j], -limit, limit);
+  }
   activate(weights.output.activation, y_.data(), weights.output.outputs);
   return y_;
 }
 
 std::vector<float> outputs_of(const NetworkWeights &weights, const std::vector<float> &inputs,
                               const std::vector<std::int64_t> &starts) {
-  const Layer &first = !weights.hidden.empty()  ? weights.hidden.front()
-                       : weights.lstm_units > 0 ? weights.lstm_input
-                                                : weights.output;
-  if (first.inputs == 0 || inputs.size() % first.inputs != 0)
+  const std::uint32_t size = weights.inputs();
+  if (size == 0 || inputs.size() % size != 0)
     throw std::invalid_argument("rows are as wide as the first layer");
-  const std::size_t rows = inputs.size() / first.inputs, width = weights.output.outputs;
+  const std::size_t rows = inputs.size() / size, width = weights.output.outputs;
   Evaluation network;
   network.widen(weights);
-  std::vector<float> memory(2 * static_cast<std::size_t>(weights.lstm_units)), all;
+  std::vector<float> memory(weights.memory()), all;
   all.reserve(rows * width);
   auto start = starts.begin();
   for (std::size_t row = 0; row < rows; ++row) {
@@ -79,7 +77,7 @@ std::vector<float> outputs_of(const NetworkWeights &weights, const std::vector<f
       std::fill(memory.begin(), memory.end(), 0.0f);
       ++start;
     }
-    const std::vector<float> &outputs = network(weights, &inputs[row * first.inputs], memory.data());
+    const std::vector<float> &outputs = network(weights, &inputs[row * size], memory.data());
     all.insert(all.end(), outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(width));
   }
   return all;

@@ -21,7 +21,10 @@ def headline(teacher: Teacher) -> str:
     layers = [str(policy.observation.size)]
     layers += [f"{units} {name}" for units, name in zip(architecture.hidden, architecture.activations, strict=True)]
     layers += [] if architecture.lstm is None else [f"LSTM {architecture.lstm}"]
+    layers += architecture.layers
     end = policy.output_activation
+    if architecture.output_clip is not None:
+        end = f"cut off at {architecture.output_clip:g}, {end}"
     layers.append(f"{policy.action.outputs}" + ("" if end == "identity" else f" {end}"))
     count = sum(array.size for array in teacher.weights.values())
     return f"{policy.name} {teacher.hash[:12]}: {' -> '.join(layers)}, {count:,} weights"

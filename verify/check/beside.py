@@ -60,7 +60,11 @@ class Teacher:
 
     @staticmethod
     def of(policy: Policy, weights: Mapping[str, NDArray[np.float32]]) -> "Teacher":
-        if policy.architecture.lstm is not None or not isinstance(policy.action, TanhMap | Multiplier):
+        if (
+            policy.architecture.kind != "mlp"
+            or policy.architecture.teacher_only
+            or not isinstance(policy.action, TanhMap | Multiplier)
+        ):
             raise Refused(f"{policy.name} is no multilayer perceptron that sets a multiplier by one output")
         if {*policy.architecture.activations, policy.output_activation} - {"relu", "tanh"} or (
             "tanh" in policy.architecture.activations

@@ -76,6 +76,11 @@ class Network:
                 f"{policy.name} has the action map {policy.action.kind}; the distance is bounded for tanh_map and "
                 "multiplier, which rise with one output"
             )
+        if (extra := policy.architecture.teacher_only) is not None:
+            raise InputError(
+                f"{policy.name} has {extra}; the distance is bounded for fully connected layers with ReLU; "
+                "rlcc gate searches the cells of the forest"
+            )
         other = next((name for name in policy.architecture.activations if name != "relu"), None)
         if other is not None or policy.output_activation != "tanh":
             raise InputError(

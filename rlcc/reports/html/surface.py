@@ -201,7 +201,7 @@ class _Columns:
     def back(self, teacher: Teacher) -> int:
         """Decisions that a teacher looks back over for one."""
         window = self.observation.window
-        return window + _warm_up(window) if teacher.policy.architecture.lstm is not None else window
+        return window + _warm_up(window) if teacher.policy.architecture.recurrent else window
 
     def decided(self, teacher: Teacher, rows: Rows | Floats) -> Floats:
         """What the teacher decides [N, values]."""

@@ -1,0 +1,89 @@
+"""`[architecture]` of policy.toml: a teacher's layers and what follows them.
+
+kind = "mlp"                # fully connected layers, then the output
+hidden = [12]
+kind = "lstm"               # hidden layers, one LSTM, then the output
+lstm = 16
+kind = "layers"             # any layers in order (decision/policy/layers.py), then the output
+layers = ["linear 64", "layer_norm 1e-5", "silu", "gru 32", "concat 0"]
+"""
+
+from functools import cached_property
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from decision.ir.activation import Hidden, Output
+from decision.policy.layers import GATES, NetworkLayer, parse_layer
+
+Activations = Hidden | list[Hidden]
+
+
+class Architecture(BaseModel):
+    """Layer sizes, and what follows each layer. ``lstm`` is the number of LSTM units, given for kind "lstm" and for it
+    alone; ``layers`` are of kind "layers". ``activation``: of all hidden layers, or of each; ``output``: of an output
+    that an action map wants in [-1, 1]; ``output_clip``: where the output is cut off before tanh."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Literal["mlp", "lstm", "layers"]
+    hidden: list[int] = Field(default_factory=list, max_length=8)
+    activation: Activations = Field(default="relu", exclude_if=lambda name: name == "relu")
+    output: Output = Field(default="tanh", exclude_if=lambda name: name == "tanh")
+    output_clip: float | None = Field(default=None, gt=0, le=1e6, exclude_if=lambda limit: limit is None)
+    lstm: int | None = Field(default=None, ge=1, le=256)
+    layers: list[str] = Field(default_factory=list, max_length=64, exclude_if=lambda layers: not layers)
+    bias: bool
+
+    @field_validator("activation")
+    @classmethod
+    def _said_once(cls, names: Activations, info: ValidationInfo) -> Activations:
+        """Layers that are all alike have one name: the same network has one hash."""
+        layers = info.data.get("hidden", [])
+        if isinstance(names, list) and (len(names) != len(layers) or not names):
+            raise ValueError(f"{len(names)} activations for {len(layers)} hidden layers; give one a layer, or one name")
+        return names[0] if isinstance(names, list) and len(set(names)) == 1 else names
+
+    @field_validator("layers")
+    @classmethod
+    def _written_once(cls, layers: list[str]) -> list[str]:
+        """A layer has one text: the same network has one hash."""
+        return [parse_layer(text).text for text in layers]
+
+    @model_validator(mode="after")
+    def _sizes(self) -> "Architecture":
+        if (self.kind == "lstm") != (self.lstm is not None):
+            raise ValueError('lstm = <units> belongs to kind = "lstm", and only there')
+        if any(not 1 <= units <= 1024 for units in self.hidden):
+            raise ValueError("a hidden layer has 1 to 1024 units")
+        if (self.kind == "layers") != bool(self.layers):
+            raise ValueError('layers = ["linear 64", ..] belongs to kind = "layers", and only there')
+        if self.kind == "layers" and (self.hidden or "activation" in self.model_fields_set):
+            raise ValueError('hidden and activation are of "mlp" and "lstm"; write them into layers, in their order')
+        if self.kind != "layers" and "hidden" not in self.model_fields_set:
+            raise ValueError("hidden is missing; give the sizes of the hidden layers, [] where there is none")
+        if self.output_clip is not None and self.output != "tanh":
+            raise ValueError(f'output_clip cuts off what goes into tanh, and output is "{self.output}"; leave it out')
+        return self
+
+    @property
+    def activations(self) -> tuple[str, ...]:
+        """What follows each hidden layer."""
+        return tuple(self.activation) if isinstance(self.activation, list) else (self.activation,) * len(self.hidden)
+
+    @cached_property
+    def sequence(self) -> tuple[NetworkLayer, ...]:
+        """The layers of kind "layers"."""
+        return tuple(parse_layer(text) for text in self.layers)
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether the network has a memory of earlier decisions."""
+        return self.lstm is not None or any(layer.kind in GATES for layer in self.sequence)
+
+    @property
+    def teacher_only(self) -> str | None:
+        """What no int8 network and no proof of the deviation has: a key with its value; None: they may have all."""
+        if self.layers:
+            return 'kind = "layers"'
+        return None if self.output_clip is None else f"output_clip = {self.output_clip!r}"

@@ -1,0 +1,23 @@
+// A fully connected layer in float32, each sum in the order of its inputs: the same bits on every processor.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "activation.hpp"
+
+namespace netsim {
+
+// y = W x + b; the weights are kept by columns so that the inner loop runs over outputs and vectorises.
+struct Layer {
+  std::uint32_t inputs = 0, outputs = 0;
+  std::vector<float> columns;
+  std::vector<float> bias; // zeros where the layer has none
+  Activation activation = Activation::identity;
+
+  void apply(const float *x, float *y) const;
+  void accumulate(const float *x, float *y) const;
+};
+
+} // namespace netsim
