@@ -2,45 +2,127 @@
 
 rlcc's row has the newest decision first and the features of `[observation]` in their order. What `[input]` says of the
 network's own goes into the weights of the first layer as they are read, so nothing behind the reader knows of other
-layouts. An order alone moves columns: no bit of a weight changes. A constant or an offset becomes a bias.
+layouts. An order alone moves columns: no bit of a weight changes. A constant or an offset becomes a bias. What no
+weights of a first layer hold, a clip of the inputs and layers that see the row later, is a layer before the others.
+
+What `[output]` says goes into the weights of the last layer where outputs are cut off at ends other than -1 and 1.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from decision.ir import exact
+from decision.policy.architecture import Architecture
 from decision.policy.input_layout import InputLayout, Numbers
-from decision.policy.policy import Architecture, Policy
+from decision.policy.layers import NetworkLayer, placed, shifted
+from decision.policy.output_range import OutputRange
+from decision.policy.policy import Policy
 from decision.policy.weights import Shape, shapes
 from teachers.teacher import Weights
 
+FIRST = {"linear": "layer1.weight", "lstm": "layer1.weight_ih", "gru": "layer1.weight_ih"}
+"""Weights of a first layer that see the row, by its kind."""
 
-def _first_layer(policy: Policy) -> str:
-    """Name of the weights that see the row."""
-    if policy.architecture.hidden:
+
+def _first_layer(policy: Policy) -> str | None:
+    """Name of the only weights that see the row; None where other layers see it too, or one without such weights."""
+    architecture = policy.architecture
+    if architecture.layers:
+        layers = placed(architecture.sequence, policy.observation.size)
+        again = any(each.layer.kind in ("add", "concat") and each.layer.place == 0 for each in layers)
+        return None if again else FIRST.get(layers[0].layer.kind)
+    if architecture.hidden:
         return "fc0.weight"
-    return "out.weight" if policy.architecture.lstm is None else "lstm.weight_ih"
+    return "out.weight" if architecture.lstm is None else "lstm.weight_ih"
 
 
 def trained_shapes(policy: Policy, layout: InputLayout) -> dict[str, Shape]:
     """Canonical names and shapes as they were trained: the first layer is as wide as the network's own row."""
-    named = shapes(policy)
+    return shapes(policy, policy.observation.window * len(layout.columns_of(policy.observation.labels)))
+
+
+def folded(
+    policy: Policy, layout: InputLayout, weights: Weights, ends: OutputRange | None = None
+) -> tuple[Policy, Weights]:
+    """The same network over rlcc's rows, and with outputs in [-1, 1]. ``weights`` have the shapes that it was trained
+    with; the policy has biases where a constant or an offset made one, and kind "layers" where a layer is put before
+    the others."""
+    if ends is not None:
+        policy, weights = _unit_outputs(policy, ends, weights)
     first = _first_layer(policy)
-    width = policy.observation.window * len(layout.columns_of(policy.observation.labels))
-    return named | {first: (named[first][0], width)}
-
-
-def folded(policy: Policy, layout: InputLayout, weights: Weights) -> tuple[Policy, Weights]:
-    """The same network over rlcc's rows. ``weights`` have the shapes that it was trained with; the policy has biases
-    where a constant or an offset made one."""
+    if layout.clip is not None or (first is None and not _is_own(policy, layout)):
+        return _behind_inputs(policy, layout, weights)
+    if first is None:
+        return policy, weights
     window, columns = policy.observation.window, layout.columns_of(policy.observation.labels)
-    first = _first_layer(policy)
     weight = weights[first].astype(np.float64)
     scale, offset = (_spread(values, len(columns), window) for values in (layout.scale, layout.offset))
     constant = np.tile([0.0 if isinstance(column, str) else column for column in columns], window)
     shift = exact.product(weight, scale * (constant - offset))
     changed = weights | {first: (weight * scale)[:, sources(policy, layout)].astype(np.float32)}
     return (policy, changed) if not shift.any() else _with_bias(policy, changed, first, shift)
+
+
+def _is_own(policy: Policy, layout: InputLayout) -> bool:
+    """Whether the layout is rlcc's own row."""
+    same = sources(policy, layout) == list(range(policy.observation.size))
+    width = len(layout.columns_of(policy.observation.labels))
+    plain = (np.asarray(layout.scale) == 1).all() and (np.asarray(layout.offset) == 0).all()
+    return same and bool(plain) and width == len(policy.observation.labels)
+
+
+def _unit_outputs(policy: Policy, ends: OutputRange, weights: Weights) -> tuple[Policy, Weights]:
+    """Outputs that were cut off at ``ends``, spread so that those are -1 and 1."""
+    low, high = ends.ends(policy.action.outputs)
+    if policy.output_activation != "clip" or ((low == -1).all() and (high == 1).all()):
+        return policy, weights
+    factor, middle = 2.0 / (high - low), (low + high) / 2.0
+    bias = weights.get("out.bias", np.zeros(len(low), dtype=np.float32)).astype(np.float64)
+    weight = weights["out.weight"].astype(np.float64) * factor[:, None]
+    shift = (bias - middle) * factor
+    changed = weights | {"out.weight": weight.astype(np.float32)}
+    if policy.architecture.bias:
+        return policy, changed | {"out.bias": shift.astype(np.float32)}
+    return (policy, changed) if not shift.any() else _with_bias(policy, changed, "out.weight", shift)
+
+
+def _behind_inputs(policy: Policy, layout: InputLayout, weights: Weights) -> tuple[Policy, Weights]:
+    """The network behind a layer that makes its own row of rlcc's, and a clip of it."""
+    window, own = policy.observation.window, layout.columns_of(policy.observation.labels)
+    scale, offset = (_spread(values, len(own), window) for values in (layout.scale, layout.offset))
+    constant = np.tile([0.0 if isinstance(column, str) else column for column in own], window)
+    weight = np.zeros((len(scale), policy.observation.size))
+    weight[sources(policy, layout), np.arange(policy.observation.size)] = scale[sources(policy, layout)]
+    before = [NetworkLayer("linear", len(scale))]
+    before += [] if layout.clip is None else [NetworkLayer("clip", layout.clip)]
+    behind, names = _as_layers(policy)
+    layers = [*before, *shifted(behind, len(before))]
+    content = policy.architecture.model_dump(exclude={"hidden", "activation", "lstm", "layers"}, exclude_unset=False)
+    content |= {"kind": "layers", "layers": [layer.text for layer in layers], "bias": True}
+    policy = policy.model_copy(update={"architecture": Architecture.model_validate(content)})
+    renamed = {}
+    for name, array in weights.items():
+        layer, part = name.split(".")
+        renamed[f"layer{names[layer] + len(before)}.{part}" if layer in names else name] = array
+    first = {"layer1.weight": weight, "layer1.bias": (constant - offset) * scale}
+    zeros = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes(policy).items()}
+    return policy, zeros | renamed | {name: array.astype(np.float32) for name, array in first.items()}
+
+
+def _as_layers(policy: Policy) -> tuple[list[NetworkLayer], dict[str, int]]:
+    """The network as layers of kind "layers", and the place of each that has weights by its name."""
+    architecture = policy.architecture
+    if architecture.layers:
+        layers = list(architecture.sequence)
+        return layers, {f"layer{number}": number for number in range(1, len(layers) + 1)}
+    layers, names = [], {}
+    for number, (units, activation) in enumerate(zip(architecture.hidden, architecture.activations, strict=True)):
+        layers += [NetworkLayer("linear", units), NetworkLayer(activation)]
+        names[f"fc{number}"] = len(layers) - 1
+    if architecture.lstm is not None:
+        layers.append(NetworkLayer("lstm", architecture.lstm))
+        names["lstm"] = len(layers)
+    return layers, names
 
 
 def sources(policy: Policy, layout: InputLayout) -> list[int]:
@@ -63,5 +145,5 @@ def _with_bias(policy: Policy, weights: Weights, first: str, shift: NDArray[np.f
     architecture = Architecture.model_validate(policy.architecture.model_dump() | {"bias": True})
     policy = policy.model_copy(update={"architecture": architecture})
     weights = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes(policy).items()} | weights
-    bias = "lstm.bias_ih" if first == "lstm.weight_ih" else first.replace("weight", "bias")
+    bias = first.replace("weight", "bias")
     return policy, weights | {bias: (weights[bias] + shift).astype(np.float32)}

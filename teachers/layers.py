@@ -1,8 +1,9 @@
 """Which tensor of a foreign file is which layer: by shape and order, whatever the keys' prefixes are.
 
 PyTorch names a layer's tensors `<anything>.weight`, `<anything>.bias` and, for an LSTM, `<anything>.weight_ih_l0` and
-so on. A layer of the architecture takes the first layer of the file that has its shapes and is not taken yet; layers of
-equal shape therefore keep the file's order.
+so on; of an LSTM or GRU of several layers `_l1` is the second. A layer of the architecture takes the first layer of the
+file that has its shapes and is not taken yet; layers of equal shape therefore keep the file's order. A reader that
+knows the order in which layers are computed asks for that order.
 """
 
 import re
@@ -19,19 +20,22 @@ Array = NDArray[np.generic]
 Named = Iterable[tuple[str, Array]]
 Shapes = Mapping[str, Shape]
 
-_LSTM_PART = re.compile(r"^(weight_ih|weight_hh|bias_ih|bias_hh)(_l0)?$")
+_RECURRENT_PART = re.compile(r"^(weight_ih|weight_hh|bias_ih|bias_hh)(?:_l(\d+))?$")
 _BESIDE = re.compile(
     r"^(log_std|logstd|actor_logstd|value_net|vf_net|lstm_critic|critics?(_target)?|qf\d+|\w+_target)$"
 )
 _LINEAR_PARTS = ("weight", "bias")
+KNOWN = "layers are Linear, LayerNorm, LSTM and GRU"
 
 
-def match_layers(shapes: Shapes, tensors: Named, where: str) -> dict[str, Array]:
-    """Tensors in the file's order, renamed canonically. InputError where they do not make up the architecture."""
+def match_layers(shapes: Shapes, tensors: Named, where: str, *, computed: bool = False) -> dict[str, Array]:
+    """Tensors in the file's order, renamed canonically. ``computed``: that is the order in which layers are computed,
+    so each must be the next of the architecture. InputError where they do not make up the architecture."""
     offered = _grouped(((key, array) for key, array in tensors if not beside_the_policy(key)), where)
     weights: dict[str, Array] = {}
     for layer, expected in _layers(shapes).items():
-        matching = next((prefix for prefix, parts in offered.items() if _fits(parts, expected)), None)
+        candidates = list(offered)[: 1 if computed else None]
+        matching = next((prefix for prefix in candidates if _fits(offered[prefix], expected)), None)
         if matching is None:
             raise InputError(
                 f"{where} has no layer for {layer} ({_told(expected)}) of the architecture in policy.toml; "
@@ -39,7 +43,7 @@ def match_layers(shapes: Shapes, tensors: Named, where: str) -> dict[str, Array]
             )
         parts = offered.pop(matching)
         for part, shape in expected.items():
-            # PyTorch's LSTM(bias=False) has no such tensors; the canonical form always has them.
+            # PyTorch's LSTM(bias=False) and GRU(bias=False) have no such tensors; the canonical form always has them.
             weights[f"{layer}.{part}"] = parts.get(part, np.zeros(shape, dtype=np.float32))
     if offered:
         raise InputError(f"{where} has layers that the architecture in policy.toml has not: {_all_told(offered)}")
@@ -73,12 +77,15 @@ def _grouped(tensors: Named, where: str) -> dict[str, dict[str, Array]]:
     layers: dict[str, dict[str, Array]] = {}
     for key, array in tensors:
         prefix, _, last = key.rpartition(".")
-        lstm = _LSTM_PART.match(last)
-        if last not in _LINEAR_PARTS and lstm is None:
-            stacked = re.match(r"^(weight|bias)_(ih|hh|hr)_l\d+(_reverse)?$", last)
-            why = "an LSTM has one layer, one direction and no projection" if stacked else "layers are Linear and LSTM"
+        recurrent = _RECURRENT_PART.match(last)
+        if last not in _LINEAR_PARTS and recurrent is None:
+            turned = re.match(r"^(weight|bias)_(ih|hh|hr)_l\d+(_reverse)?$", last)
+            why = "recurrent layers have one direction and no projection" if turned else KNOWN
             raise InputError(f"{where}: {key!r} is no tensor of a supported layer ({why})")
-        layers.setdefault(prefix, {})[lstm.group(1) if lstm else last] = array
+        number = int(recurrent.group(2) or 0) if recurrent else 0
+        layers.setdefault(f"{prefix}.l{number}" if number else prefix, {})[
+            recurrent.group(1) if recurrent else last
+        ] = array
     return layers
 
 

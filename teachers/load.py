@@ -6,7 +6,7 @@ from pathlib import Path
 from decision.artefact import manifest
 from decision.artefact.errors import InputError
 from decision.policy.input_layout import InputLayout
-from decision.policy.policy import Policy, load_policy, read_policy
+from decision.policy.policy import Policy, PolicyFile, load_policy, read_policy
 from teachers.folding import folded, trained_shapes
 from teachers.layers import Array, Shapes
 from teachers.onnx_file import read_onnx
@@ -14,12 +14,13 @@ from teachers.safetensors_file import read_safetensors, tensors_of
 from teachers.sb3_file import read_sb3
 from teachers.teacher import Teacher, checked_weights, make_teacher
 from teachers.torch_file import read_torch
+from teachers.vec_normalize import with_statistics
 
 KIND = "teacher"
 WEIGHTS_NAME = "policy.safetensors"
 POLICY_NAME = "policy.toml"
 
-_READERS: Mapping[str, Callable[[Path, Policy, Shapes], dict[str, Array]]] = {
+_READERS: Mapping[str, Callable[[Path, PolicyFile, Shapes], dict[str, Array]]] = {
     ".safetensors": read_safetensors,
     ".pt": read_torch,
     ".pth": read_torch,
@@ -51,10 +52,10 @@ def load_with_layout(path: Path | str, policy: Path | Policy | None = None) -> t
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(f"{path} is no weights file; a teacher is a folder or one of {', '.join(_READERS)}")
-    checked, layout = _policy(path, policy)
-    shapes = trained_shapes(checked, layout)
-    weights = checked_weights(shapes, reader(path, checked, shapes), str(path))
-    return make_teacher(*folded(checked, layout, weights), str(path)), layout
+    file = _policy(path, policy)
+    shapes = trained_shapes(file.policy, file.input)
+    weights = checked_weights(shapes, reader(path, file, shapes), str(path))
+    return make_teacher(*folded(file.policy, file.input, weights, file.output), str(path)), file.input
 
 
 def _of_artefact(artefact: manifest.Opened) -> tuple[Teacher, InputLayout]:
@@ -63,15 +64,22 @@ def _of_artefact(artefact: manifest.Opened) -> tuple[Teacher, InputLayout]:
     file = read_policy(artefact.content(POLICY_NAME), str(artefact.folder / POLICY_NAME))
     shapes = trained_shapes(file.policy, file.input)
     weights = checked_weights(shapes, tensors_of(artefact.content(WEIGHTS_NAME), where, shapes), where)
-    return make_teacher(*folded(file.policy, file.input, weights), where), file.input
+    return make_teacher(*folded(file.policy, file.input, weights, file.output), where), file.input
 
 
-def _policy(weights: Path, policy: Path | Policy | None) -> tuple[Policy, InputLayout]:
+def _policy(weights: Path, policy: Path | Policy | None) -> PolicyFile:
     if isinstance(policy, Policy):
-        return policy, InputLayout(order="newest_first")
+        return PolicyFile.of(policy)
     if policy is None:
         policy = weights.parent / POLICY_NAME
         if not policy.exists():
             raise InputError(f"there is no {policy}; weights need a {POLICY_NAME} beside them, or one named")
     file = load_policy(policy)
-    return file.policy, file.input
+    if file.input.statistics is None:
+        return file
+    layout = with_statistics(file.input, policy.parent / file.input.statistics)
+    try:
+        layout.check(file.observation.labels, file.observation.window)
+    except ValueError as error:
+        raise InputError(f"{policy}: the statistics of {file.input.statistics} do not fit: {error}") from None
+    return file.model_copy(update={"input": layout})

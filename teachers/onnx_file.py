@@ -14,7 +14,7 @@ from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
 from decision.artefact.extras import needed
 from decision.ir.activation import LEAK
-from decision.policy.policy import Policy
+from decision.policy.policy import PolicyFile
 from teachers.layers import Array, Shapes, match_layers
 
 _MOVES = {"Identity", "Squeeze", "Unsqueeze", "Reshape", "Flatten", "Transpose", "Slice", "Gather", "Concat", "Shape"}
@@ -40,7 +40,7 @@ class _Layer:
     tensors: dict[str, Array]
 
 
-def read_onnx(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
+def read_onnx(path: Path, file: PolicyFile, shapes: Shapes) -> dict[str, Array]:
     """Canonically named weights. InputError where the graph is not the network that policy.toml describes."""
     data = read_bytes(path)
     with needed():
@@ -55,7 +55,7 @@ def read_onnx(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
         raise InputError(f"{path} is not an ONNX model with a graph; export it again")
     constants = _constants(graph, onnx, path)
     layers, operators = _walk(graph.node, constants, onnx, path)
-    expected = _expected(policy)
+    expected = _expected(file)
     if operators != expected:
         raise InputError(
             f"{path} computes {' '.join(operators) or 'nothing'}, but the architecture in policy.toml is "
@@ -65,7 +65,7 @@ def read_onnx(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
     return match_layers(shapes, named, str(path))
 
 
-def _expected(policy: Policy) -> list[str]:
+def _expected(policy: PolicyFile) -> list[str]:
     operators = [name for after in policy.architecture.activations for name in ("fc", after)]
     operators += ["lstm"] if policy.architecture.lstm is not None else []
     return [*operators, "fc", *([policy.output_activation] if policy.action.squashed else [])]

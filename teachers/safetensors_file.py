@@ -7,11 +7,11 @@ import safetensors.numpy
 
 from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
-from decision.policy.policy import Policy
+from decision.policy.policy import PolicyFile
 from teachers.layers import Array, Shapes, match_layers, natural_order
 
 
-def read_safetensors(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
+def read_safetensors(path: Path, file: PolicyFile, shapes: Shapes) -> dict[str, Array]:
     """Canonically named weights. Files of rlcc have those names; the tensors of others are matched by shape."""
     return tensors_of(read_bytes(path), str(path), shapes)
 

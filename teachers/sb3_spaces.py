@@ -1,17 +1,22 @@
 """Observation and action spaces as a .zip of Stable-Baselines3 says them: a class and its fields, in words.
 
-Stable-Baselines3 cuts or maps continuous actions to the ends of their Box, and turns observations that are images or
-numbers of classes into others. A teacher's outputs lie in [-1, 1] and its inputs are floats: other spaces are refused.
+Stable-Baselines3 cuts or spreads continuous actions to the ends of their Box, which `[output]` of policy.toml must
+name. It turns observations that are images or numbers of classes into others: such spaces are refused.
 """
 
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from decision.artefact.errors import InputError
 from decision.policy.actions.action import Action
+from decision.policy.output_range import OutputRange
 
 FLOATS = ("float32", "float64")
+ROUNDING = 1e-6
+"""Relative difference between a number of policy.toml and the float32 that NumPy prints of it."""
 
 
 def check_observations(space: Any, path: Path) -> None:
@@ -24,11 +29,11 @@ def check_observations(space: Any, path: Path) -> None:
         )
 
 
-def check_actions(space: Any, action: Action, path: Path) -> None:
+def check_actions(space: Any, action: Action, ends: OutputRange, path: Path) -> None:
     """InputError where the action space is not the one that the outputs of policy.toml's action map stand for."""
     kind, fields = _space(space, "action_space", path)
     if action.squashed:
-        _check_box(kind, fields, action.outputs, path)
+        _check_box(kind, fields, action.outputs, ends, path)
         return
     sizes = list(getattr(action, "sizes", (action.outputs,)))
     declared = {"Discrete": [str(fields.get("n"))], "MultiDiscrete": _numbers(fields.get("nvec"))}.get(kind)
@@ -39,13 +44,31 @@ def check_actions(space: Any, action: Action, path: Path) -> None:
         )
 
 
-def _check_box(kind: str, fields: dict[str, Any], outputs: int, path: Path) -> None:
-    ends = _numbers(fields.get("low")), _numbers(fields.get("high"))
-    if kind != "Box" or fields.get("dtype") != "float32" or ends != (["-1."] * outputs, ["1."] * outputs):
+def _check_box(kind: str, fields: dict[str, Any], outputs: int, ends: OutputRange, path: Path) -> None:
+    trained = _floats(fields.get("low")), _floats(fields.get("high"))
+    if kind != "Box" or fields.get("dtype") != "float32" or any(len(end) != outputs for end in trained):
         raise InputError(
-            f"{path} has the action space {_description(kind, fields)}; a teacher's {outputs} outputs lie in -1..1: "
-            f"train with Box(-1, 1) of float32 and scale the action in the environment"
+            f"{path} has the action space {_description(kind, fields)}, and the action map of policy.toml {outputs} "
+            f"outputs: train with a Box of float32 of as many numbers"
         )
+    if not np.isfinite(trained).all():
+        raise InputError(
+            f"{path} has the action space {_description(kind, fields)} without ends; train with finite ones"
+        )
+    if not np.allclose(trained, ends.ends(outputs), rtol=ROUNDING, atol=0):
+        low, high = (end[0] if len(set(end)) == 1 else end for end in trained)
+        raise InputError(
+            f"{path} was trained with actions from {low} to {high}, not from {ends.low} to {ends.high}: write low = "
+            f"{low} and high = {high} into [output] of policy.toml; -1 and 1 of the action map are these ends"
+        )
+
+
+def _floats(text: Any) -> list[float]:
+    """Returns the numbers of a one-dimensional NumPy array as it prints them; none where one is no number."""
+    try:
+        return [float(number) for number in _numbers(text)]
+    except ValueError:
+        return []
 
 
 def _space(space: Any, key: str, path: Path) -> tuple[str, dict[str, Any]]:

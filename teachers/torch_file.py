@@ -7,12 +7,10 @@ write files. Its pickle is read here instead, with stand-ins for its classes, an
 
 import io
 import pickle
-import pickletools
 import warnings
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,14 +19,15 @@ import numpy as np
 from decision.artefact.documents import MAX_DOCUMENT_BYTES, read_bytes
 from decision.artefact.errors import InputError
 from decision.artefact.extras import needed
-from decision.policy.policy import Policy
+from decision.policy.policy import PolicyFile
+from teachers.inert_pickle import Allowed, Inert, InertUnpickler
 from teachers.layers import Array, Shapes, match_layers
 
 _STORAGES = {"FloatStorage": "<f4", "DoubleStorage": "<f8", "HalfStorage": "<f2"}
 _MAX_DEPTH = 64
 
 
-def read_torch(path: Path, policy: Policy, shapes: Shapes) -> dict[str, Array]:
+def read_torch(path: Path, file: PolicyFile, shapes: Shapes) -> dict[str, Array]:
     """Canonically named weights of a state_dict (also one inside a checkpoint) or of a TorchScript archive."""
     data = read_bytes(path)
     tensors = _torchscript(data, path) if _is_torchscript(data) else state_dict(data, path)
@@ -88,33 +87,12 @@ def _torchscript(data: bytes, path: Path) -> list[tuple[str, Array]]:
                 raise InputError(f"{path} unpacks to more than {MAX_DOCUMENT_BYTES // 2**20} MiB")
             name = next(n for n in archive.namelist() if n.count("/") == 1 and n.endswith("/data.pkl"))
             pickled = archive.read(name)
-            _check_opcodes(pickled)
             module = _Reader(pickled, archive, name.removesuffix("data.pkl")).load()
             return list(_tensors(module, "", 0))
     except InputError:
         raise
     except Exception as error:  # a broken pickle raises anything; nothing of it has run
         raise InputError(f"{path} is not a TorchScript module that can be read ({error}); export it again") from None
-
-
-class _Inert:
-    """Stands in for a class of the archive: takes its attributes, does nothing."""
-
-    def __setstate__(self, state: Any) -> None:
-        self.state = state if isinstance(state, dict) else {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Allowed:
-    """A function that the pickle may call, and cannot change."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self.function(*arguments)
-
-    def __setstate__(self, state: Any) -> None:
-        raise ValueError("its pickle is malformed")
 
 
 class _Tensor(NamedTuple):
@@ -135,25 +113,25 @@ class _Tensor(NamedTuple):
         return np.lib.stride_tricks.as_strided(numbers[self.offset :], self.size, steps).copy()
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(InertUnpickler):
     """Builds stand-ins and descriptions of tensors, and nothing else."""
 
     def __init__(self, pickled: bytes, archive: zipfile.ZipFile, root: str) -> None:
-        super().__init__(io.BytesIO(pickled))
+        super().__init__(pickled)
         self.archive = archive
         self.root = root
 
     def find_class(self, module: str, name: str) -> Any:
         if module.startswith("__torch__"):
-            return _Inert
+            return Inert
         if module == "torch" and name in _STORAGES:
             return name
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return _Allowed(lambda storage, offset, size, stride, *_: _Tensor(storage, offset, size, stride))
+            return Allowed(lambda storage, offset, size, stride, *_: _Tensor(storage, offset, size, stride))
         if (module, name) == ("collections", "OrderedDict"):
-            return _Allowed(OrderedDict)
+            return Allowed(OrderedDict)
         if module == "torch.jit._pickle":  # typed lists and dicts: the plain value does
-            return _Allowed(lambda value, *_: value)
+            return Allowed(lambda value, *_: value)
         raise ValueError(f"it names {module}.{name}, which no network of layers needs")
 
     def persistent_load(self, pid: Any) -> tuple[str, bytes]:
@@ -163,21 +141,12 @@ class _Reader(pickle.Unpickler):
         return kind, self.archive.read(f"{self.root}data/{key}")
 
 
-def _check_opcodes(pickled: bytes) -> None:
-    """Refuse pickles that make the unpickler itself reserve memory without bound."""
-    for opcode, argument, _ in pickletools.genops(pickled):
-        if opcode.name in ("PUT", "LONG_BINPUT") and int(argument or 0) > len(pickled):
-            raise ValueError("its pickle is malformed")
-        if opcode.name in ("BYTEARRAY8", "EXT1", "EXT2", "EXT4"):
-            raise ValueError(f"its pickle uses {opcode.name}, which no network of layers needs")
-
-
 def _tensors(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Array]]:
     """Tensors of a module and its submodules, in the order of their definition."""
     if depth > _MAX_DEPTH:
         raise ValueError("its modules are nested too deeply")
     if isinstance(value, _Tensor):
         yield prefix, value.array()
-    elif isinstance(value, _Inert):
-        for name, inner in getattr(value, "state", {}).items():
+    elif isinstance(value, Inert):
+        for name, inner in value.state.items():
             yield from _tensors(inner, f"{prefix}.{name}" if prefix else str(name), depth + 1)

@@ -29,6 +29,8 @@ def make_policy() -> PolicyMaker:
             "hidden": hidden,
             "bias": bias,
         } | more
+        if "layers" in more:
+            architecture["kind"] = "layers"
         if lstm is not None:
             architecture["lstm"] = lstm
         content = {

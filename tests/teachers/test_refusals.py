@@ -127,13 +127,13 @@ def test_other_architectures_are_refused(
 
 
 def test_stacked_and_two_way_lstms_are_refused(tmp_path: Path, make_policy: Any) -> None:
-    for model in (
-        torch.nn.LSTM(12, 12, 2),
-        torch.nn.LSTM(12, 12, bidirectional=True),
-        torch.nn.LSTM(12, 12, proj_size=3),
+    for model, sentence in (
+        (torch.nn.LSTM(12, 12, 2), r"no layer for fc0"),
+        (torch.nn.LSTM(12, 12, bidirectional=True), "one direction"),
+        (torch.nn.LSTM(12, 12, proj_size=3), "one direction"),
     ):
         torch.save(OrderedDict((f"rnn.{k}", v) for k, v in model.state_dict().items()), tmp_path / "a.pt")
-        with pytest.raises(InputError, match="one direction"):
+        with pytest.raises(InputError, match=sentence):
             teachers.load(tmp_path / "a.pt", make_policy(hidden=[12], lstm=12, bias=True))
 
 

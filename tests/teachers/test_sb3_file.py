@@ -12,6 +12,7 @@ import torch
 
 import teachers
 from decision.artefact.errors import InputError
+from decision.policy.output_range import OutputRange
 from teachers.save import policy_toml
 from teachers.sb3_spaces import check_actions
 
@@ -135,13 +136,13 @@ def test_an_activation_that_was_asked_for(tmp_path: Path, make_policy: Any) -> N
     asked = {"activation_fn": "<class 'torch.nn.modules.activation.ReLU'>"}
     path = write(tmp_path, "ActorCriticPolicy", ON_POLICY, asked)
     teachers.load(path, make_policy(hidden=[12], bias=True, output="clip"))
-    with pytest.raises(InputError, match="GELU"):
+    with pytest.raises(InputError, match="Mish"):
         teachers.load(
             write(
                 tmp_path,
                 "ActorCriticPolicy",
                 ON_POLICY,
-                {"activation_fn": "<class 'torch.nn.modules.activation.GELU'>"},
+                {"activation_fn": "<class 'torch.nn.modules.activation.Mish'>"},
             ),
             make_policy(hidden=[12], bias=True, output="clip"),
         )
@@ -166,11 +167,14 @@ def test_what_is_no_such_zip(tmp_path: Path, make_policy: Any) -> None:
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ({"action_space": box("-0.2", "0.2")}, r"Box \(low \[-0\.2\], high \[0\.2\]"),
-        ({"action_space": box("0.", "1.")}, r"low \[0\.\]"),
+        ({"action_space": box("-0.2", "0.2")}, r"low = -0\.2 and"),
+        ({"action_space": box("0.", "1.")}, r"from 0\.0 to 1\.0"),
+        ({"action_space": box("-inf", "inf")}, r"without ends"),
+        ({"action_space": box("-a", "1.")}, r"low \[-a\]"),
+        ({"_last_original_obs": {}}, r"trained behind VecNormalize"),
         ({"action_space": box("-1.", "1.", "float64")}, "float64"),
-        ({"action_space": box("-1.", "1.", size=2)}, r"1 outputs lie in -1\.\.1"),
-        ({"action_space": box("-0.99999994", "1.")}, r"-0\.99999994"),
+        ({"action_space": box("-1.", "1.", size=2)}, r"toml 1 outputs"),
+        ({"action_space": box("-0.99", "1.")}, r"-0\.99"),
         ({"action_space": discrete(1)}, r"Discrete \(n 1, start 0\)"),
         ({"action_space": None}, "its action_space"),
         ({"observation_space": None}, "its observation_space"),
@@ -204,17 +208,29 @@ def test_a_squashed_output_ends_in_tanh(tmp_path: Path, make_policy: Any, place:
 
 
 def test_exploration_that_depends_on_the_state(tmp_path: Path, make_policy: Any) -> None:
-    """PPO's mean is the network's; SAC bounds it within `clip_mean` before tanh."""
+    """PPO's mean is the network's; SAC bounds it within `clip_mean`, 2 unless it is said, before tanh."""
     teachers.load(
         write(tmp_path, "ActorCriticPolicy", ON_POLICY, said={"use_sde": True}),
         make_policy(hidden=[12], bias=True, activation="tanh", output="clip"),
     )
-    for kwargs, said in (({"use_sde": True}, {}), ({}, {"use_sde": True})):
-        with pytest.raises(InputError, match="use_sde"):
-            teachers.load(
-                write(tmp_path, "SACPolicy", SAC, kwargs, said),
-                make_policy(hidden=[12], bias=True, activation="relu", output="tanh"),
-            )
+    for kwargs, said, limit in (
+        ({"use_sde": True}, {}, 2.0),
+        ({}, {"use_sde": True}, 2.0),
+        ({"clip_mean": 1}, {"use_sde": True}, 1.0),
+        ({"clip_mean": 0}, {"use_sde": True}, None),
+        ({"clip_mean": 1}, {}, None),
+    ):
+        path = write(tmp_path, "SACPolicy", SAC, kwargs, said)
+        for told in (limit, 3.0, *([] if limit is None else [None])):
+            policy = make_policy(hidden=[12], bias=True, output_clip=told)
+            if told == limit:
+                teachers.load(path, policy)
+                continue
+            with pytest.raises(InputError, match="output_clip"):
+                teachers.load(path, policy)
+    for cls, layers, kwargs in (("SACPolicy", SAC, {"clip_mean": "2"}), ("TD3Policy", TD3, {})):
+        with pytest.raises(InputError, match=r"clip_mean|use_sde"):
+            teachers.load(write(tmp_path, cls, layers, kwargs, {"use_sde": True}), make_policy(hidden=[12], bias=True))
 
 
 def test_spaces_of_choices() -> None:
@@ -224,12 +240,12 @@ def test_spaces_of_choices() -> None:
         kind, squashed, outputs, sizes = "choice", False, 5, (2, 3)
 
     pair = {":type:": "<class 'gymnasium.spaces.multi_discrete.MultiDiscrete'>", "nvec": "[2 3]", "start": "[0 0]"}
-    check_actions(pair, Chosen(), Path("model.zip"))
+    check_actions(pair, Chosen(), OutputRange(), Path("model.zip"))
     for wrong in (pair | {"nvec": "[3 2]"}, pair | {"start": "[0 1]"}, discrete(5), UNIT):
         with pytest.raises(InputError, match="2 x 3 from 0"):
-            check_actions(wrong, Chosen(), Path("model.zip"))
+            check_actions(wrong, Chosen(), OutputRange(), Path("model.zip"))
     Chosen.sizes = (5,)
-    check_actions(discrete(5), Chosen(), Path("model.zip"))
+    check_actions(discrete(5), Chosen(), OutputRange(), Path("model.zip"))
     for wrong in (discrete(6), discrete(5, start=-2), pair):
         with pytest.raises(InputError, match="chooses among 5 from 0"):
-            check_actions(wrong, Chosen(), Path("model.zip"))
+            check_actions(wrong, Chosen(), OutputRange(), Path("model.zip"))
