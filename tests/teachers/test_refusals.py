@@ -175,10 +175,10 @@ def test_policy_toml_with_an_unknown_feature(tmp_path: Path, make_policy: Any, f
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda g: setattr(g.node[1], "op_type", "Sigmoid"), "sigmoid fc tanh"),
+        (lambda g: setattr(g.node[1], "op_type", "Sigmoid"), "sigmoid linear tanh"),
         (lambda g: g.node[0].attribute.append(helper.make_attribute("alpha", 2.0)), "alpha"),
         (lambda g: g.node[0].attribute.append(helper.make_attribute("transA", 1)), "transA"),
-        (lambda g: setattr(g.node[1], "op_type", "Identity"), "fc fc tanh"),
+        (lambda g: setattr(g.node[1], "op_type", "Identity"), "linear linear tanh"),
         (lambda g: setattr(g.initializer[0], "data_location", TensorProto.EXTERNAL), "another file"),
         (lambda g: g.initializer.pop(0), "constants of"),
     ],
