@@ -24,7 +24,7 @@ def check_observations(space: Any, path: Path) -> None:
     kind, fields = _space(space, "observation_space", path)
     if kind != "Box" or fields.get("dtype") not in FLOATS:
         raise InputError(
-            f"{path} observes a {kind} of {fields.get('dtype')}, which Stable-Baselines3 converts before the network; "
+            f"{path} observes a {_description(kind, fields)}, which Stable-Baselines3 converts before the network; "
             f"train on a Box of float32"
         )
 
@@ -95,4 +95,4 @@ def _starts_elsewhere(fields: dict[str, Any], groups: int) -> bool:
 def _description(kind: str, fields: dict[str, Any]) -> str:
     """Returns a space in short: its class and ends or sizes."""
     texts = [f"{key} {fields[key]}" for key in ("low", "high", "dtype", "n", "nvec", "start") if key in fields]
-    return f"{kind} ({', '.join(texts)})"
+    return f"{kind} ({', '.join(texts)})" if texts else kind
