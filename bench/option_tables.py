@@ -54,7 +54,7 @@ TRAIN_TABLES: dict[str, type[BaseModel]] = {
 """Tables of a recipe of `rlcc train`."""
 KEY_TABLES = {"run": RECIPE_TABLES, "train": TRAIN_TABLES}
 """Page -> the tables of recipes whose rows are made there."""
-COMMANDS = ("distill", "emit", "gate")
+COMMANDS = ("distill", "emit", "gate", "import")
 """Commands whose table of options is made here, in the page of that name."""
 HEAD = "| option | default | meaning |"
 DEFAULT = re.compile(r"\s*\[default: (.*)\]$")
@@ -77,7 +77,8 @@ def option_rows(command: click.Command) -> Iterator[str]:
             text = option.help or ""
             said = DEFAULT.search(text)
             default = said[1] if said else str(option.default) if option.show_default else ""
-            yield f"| `{option.opts[0]}` | {default or '-'} | {DEFAULT.sub('', text)}{_limits(option.type)} |"
+            flags = ", ".join(f"`{flag}`" for flag in option.opts)
+            yield f"| {flags} | {default or '-'} | {DEFAULT.sub('', text)}{_limits(option.type)} |"
 
 
 def page(text: str, name: str) -> str:

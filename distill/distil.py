@@ -23,6 +23,7 @@ from decision.policy.actions import Choice, scale_of
 from decision.policy.policy import Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import seen_names
+from decision.policy.trigger import Trigger
 from decision.policy.visits import intervals
 from distill import boost, quantise, rollout
 from distill.bias_search import best_offset, shifted, shifted_model
@@ -33,6 +34,7 @@ from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
 from distill.racing import Standing
 from distill.rollout import Rollout
+from distill.source import Source
 from distill.state_samples import state_samples
 from distill.triggered import fit_both, loss_of_both
 from netsim.deployment import Deployment
@@ -88,7 +90,7 @@ def distil(
         raise InputError(f"distill.labels: only a choice has values, and the action is a {teacher.policy.action.kind}")
     values = options.labels == "values"
     told = partial(label, teacher=teacher, observation=observation, rows=options.rows, values=values)
-    _check_columns(options, seen_names(observation, teacher.policy.trigger))
+    check_columns(options, observation, teacher.policy.trigger)
     seen = told(runs, seed=seed)  # a dataset a run
     networks = Networks.of(options, network, deployment, keep, progress)
     original = rollout.teacher_policy(teacher)
@@ -116,7 +118,7 @@ def distil(
             fitted, seen = near.fitted, [*seen, *near.rows]
             furthest.append(near.distance)
         data, made = join(seen), fitted.student
-        _enforce(made, options)
+        enforce(made, options)
         policy = interpreted(made)
         seeds = _seeds(network, number)
         here = networks.phase(f"round {number} of at most {options.rounds}")
@@ -136,8 +138,8 @@ def distil(
         rounds.append(
             Round(
                 decisions=len(data),
-                fit_rmse=_loss(fitted.student, data),
-                rmse=_loss(fitted.student, met),
+                fit_rmse=loss_on(fitted.student, data),
+                rmse=loss_on(fitted.student, met),
                 distance=last.worst,
                 networks=last.networks,
             )
@@ -179,7 +181,7 @@ def distil(
         free = _fit(teacher, observation, fitted_to[best], options.model_copy(update={"monotone_decreasing": []}), seed)
         side = side_by_side(interpreted(free.student), original, networks, _seeds(network, best), tolerance)
         report["free"] = {
-            "fit_rmse": _loss(free.student, fitted_to[best]),
+            "fit_rmse": loss_on(free.student, fitted_to[best]),
             "distance": side.standing.worst.to_json(),
         }
     if options.bias_search:
@@ -192,12 +194,12 @@ def distil(
 def first_fit(teacher: Teacher, runs: list[Rollout], options: DistillOptions, *, seed: int) -> tuple[Fitted, float]:
     """The fit to the teacher's own trajectories alone, before the student drives: ``distil``'s first. And its loss."""
     observation = student_observation(teacher, options)
-    _check_columns(options, seen_names(observation, teacher.policy.trigger))
+    check_columns(options, observation, teacher.policy.trigger)
     values = options.labels == "values"
     seen = label(runs, teacher, observation, rows=options.rows, seed=seed, values=values)
     data = join(seen)
     fitted = _fit(teacher, observation, data, options, seed)
-    return fitted, _loss(fitted.student, data)
+    return fitted, loss_on(fitted.student, data)
 
 
 def visits(student: Student, data: Dataset) -> dict[str, Any]:
@@ -233,13 +235,18 @@ def student_observation(teacher: Teacher, options: DistillOptions) -> Observatio
 
 
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
-    policy = teacher.policy
+    return fit_source(Source.of(teacher), observation, data, options, seed)
+
+
+def fit_source(source: Source, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
+    """The student of a dataset."""
+    policy = source.header
     names = seen_names(observation, policy.trigger)
     excluded, decreasing = (
         [names.index(name) for name in some] for some in (options.exclude_features, options.monotone_decreasing)
     )
-    header = policy.header.model_copy(update={"observation": observation})
-    made = partial(Student, policy.name, header, teacher=teacher.hash)
+    header = policy.model_copy(update={"observation": observation})
+    made = partial(Student, source.name, header, teacher=source.hash)
     if policy.trigger is None:
         bits = policy.action.leaf_bits
         model = boost.fit(
@@ -264,8 +271,9 @@ def _shifted(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
     return Fitted(student, model, quantise.check_equal(model, student.forest, data.x, seed=seed))
 
 
-def _check_columns(options: DistillOptions, names: Sequence[str]) -> None:
+def check_columns(options: DistillOptions, observation: Observation, trigger: Trigger | None = None) -> None:
     """Raises InputError where an option names a feature that the student does not have, or leaves none."""
+    names = seen_names(observation, trigger)
     for option in ("exclude_features", "monotone_decreasing"):
         given = getattr(options, option)
         if unknown := [name for name in given if name not in names]:
@@ -276,14 +284,14 @@ def _check_columns(options: DistillOptions, names: Sequence[str]) -> None:
         raise InputError(f"distill.exclude_features: no feature is left; the student's are {', '.join(names)}")
 
 
-def _loss(student: Student, data: Dataset) -> float:
+def loss_on(student: Student, data: Dataset) -> float:
     """Of the integers against the teacher's labels, as the action map has it: of a scale the root mean square error."""
     sums = student.forest.evaluate(data.x) / 2**student.forest.leaf_bits
     loss = student.action.loss if student.trigger is None else partial(loss_of_both, student.action)
     return round(loss(sums, data.y, data.weight), 8)
 
 
-def _enforce(student: Student, options: DistillOptions) -> None:
+def enforce(student: Student, options: DistillOptions) -> None:
     trees, depth = len(student.forest.trees), student.forest.depth
     most, deepest = options.trees, options.depth
     if student.trigger is not None:

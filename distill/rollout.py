@@ -7,7 +7,7 @@ Parquet, one row a decision: scenario, seed, the raw record (decision.policy.rec
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from decision.artefact.quantity import parse_duration_ps
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interface import Interface
 from decision.policy.actions import Scale
+from decision.policy.policy import Header
 from decision.policy.records import Columns, Trajectories, record_columns
 from decision.policy.tree_decision import feature_names
 from distill.options import RolloutOptions
@@ -39,6 +40,8 @@ if TYPE_CHECKING:  # the gate collects rollouts and writes none: it runs without
 
 FILE = "rollouts.parquet"
 KIND = "rollouts"
+IMPORT = "import"
+"""Details of a manifest whose rows come from a log (distill.log)."""
 MAX_BYTES = 2**30
 """Unpacked."""
 
@@ -118,12 +121,9 @@ def read(
 ) -> Iterator[Rollout]:
     """The runs of a rollouts artefact. InputError where it is another teacher's or not readable, or of another network
     or other agents, or has more rows than ``most_rows``."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     manifest = of_kind(source, KIND)
-    folder = manifest.folder
-    if manifest.details.get("deployment") != _deployed(deployment):
+    folder, imported = manifest.folder, IMPORT in manifest.details
+    if not imported and manifest.details.get("deployment") != _deployed(deployment):
         raise InputError(
             f"{folder} holds rollouts of another network, or of other agents in it; make them again with rlcc run and "
             "the recipe that says which"
@@ -132,23 +132,34 @@ def read(
         raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
     deployed = deployment or Deployment()
     interface = teacher.policy.observation.agents
-    names_read = list(record_columns(interface))
-    columns_read = ["scenario", "seed", *names_read]
+    for scenario, seed, part in runs_of(manifest, list(record_columns(interface)), most_rows):
+        if imported:
+            yield Rollout(scenario, seed, Trajectories.of(part, interface))
+        else:
+            yield made(scenario, seed, _duration_ps(manifest, folder), part, deployed, interface)
+
+
+def runs_of(manifest: Opened, names: list[str], most_rows: int | None = None) -> Iterator[tuple[str, int, Columns]]:
+    """Scenario, seed and these columns of each run of the artefact. InputError where one is missing or of another type,
+    or there are more rows than ``most_rows``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file, columns_read = manifest.folder / FILE, ["scenario", "seed", *names]
     try:
         content = io.BytesIO(manifest.content(FILE))
-        _check_columns(content, folder / FILE, columns_read, most_rows)
+        _check_columns(content, file, columns_read, most_rows)
         # Names stay a dictionary: spelt out for each row, a file of some KB can fill any memory.
         table = pq.read_table(content, columns=columns_read, read_dictionary=["scenario"])
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise InputError(f"{folder / FILE} is not readable ({error}); make it again with rlcc rollout") from None
-    names = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
+        raise InputError(f"{file} is not readable ({error}); make it again with rlcc rollout") from None
+    scenarios = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
     seeds = table["seed"].to_numpy()
-    columns = {name: table[name].to_numpy() for name in names_read}
-    duration_ps = _duration_ps(manifest, folder)
-    starts = np.flatnonzero(np.r_[True, (names[1:] != names[:-1]) | (seeds[1:] != seeds[:-1])])
-    for begin, end in zip(starts, [*starts[1:], len(names)], strict=True):
+    columns = {name: table[name].to_numpy() for name in names}
+    starts = np.flatnonzero(np.r_[True, (scenarios[1:] != scenarios[:-1]) | (seeds[1:] != seeds[:-1])])
+    for begin, end in zip(starts, [*starts[1:], len(scenarios)], strict=True):
         part = {name: column[begin:end] for name, column in columns.items()}
-        yield made(str(names[begin]), int(seeds[begin]), duration_ps, part, deployed, interface)
+        yield str(scenarios[begin]), int(seeds[begin]), part
 
 
 def _duration_ps(manifest: Manifest, folder: Path) -> int:
@@ -191,25 +202,35 @@ def _check_columns(content: io.BytesIO, file: Path, names: list[str], most_rows:
 
 
 def _table(run: Rollout, teacher: Teacher) -> pa.Table:
+    decided, _ = decide(teacher, run.trajectories)
+    return run_table(run, teacher.policy.header, label_columns(teacher.policy.header, decided))
+
+
+def run_table(run: Rollout, header: Header, labels: Mapping[str, NDArray[np.generic]]) -> pa.Table:
+    """The rows of one run as they stand in the file, with these columns behind them."""
     import pyarrow as pa
 
-    observation = teacher.policy.observation
-    rows, _ = run.trajectories.integer_rows(observation, teacher.policy.params())
-    decided, _ = decide(teacher, run.trajectories)
+    observation = header.observation
+    rows, _ = run.trajectories.integer_rows(observation, header.params())
     count = len(run.trajectories)
     columns: dict[str, pa.Array | NDArray[np.generic]] = {
         "scenario": pa.array([run.scenario]).take(pa.array(np.zeros(count, dtype=np.int32))),
         "seed": np.full(count, run.seed, dtype=np.int64),
         **run.trajectories.columns,
         **{f"feature.{name}": rows[:, i].astype(np.int32) for i, name in enumerate(feature_names(observation))},
-        **_teachers(teacher, decided),
+        **labels,
     }
     return pa.table(columns)
 
 
-def _teachers(teacher: Teacher, decided: NDArray[np.float64]) -> dict[str, NDArray[np.generic]]:
-    """Columns of what the teacher would have decided [N, values]: an action, or knobs."""
-    if isinstance(teacher.policy.action, Scale):
-        return {"teacher_q16": np.rint((decided[:, 0] - 1) * 2**ACTION_BITS).astype(np.int32)}
-    names = teacher.policy.action.values
-    return {f"teacher.{name}": decided[:, k].astype(np.uint32) for k, name in enumerate(names)}
+def label_names(header: Header) -> dict[str, str]:
+    """Columns of what the teacher would have decided, and their types: an action, or knobs."""
+    if isinstance(header.action, Scale):
+        return {"teacher_q16": "int32"}
+    return {f"teacher.{name}": "uint32" for name in header.action.values}
+
+
+def label_columns(header: Header, decided: NDArray[np.float64]) -> dict[str, NDArray[np.generic]]:
+    """Those columns of what was decided [N, values]."""
+    integers = np.rint((decided - 1) * 2**ACTION_BITS) if isinstance(header.action, Scale) else decided
+    return {name: integers[:, k].astype(kind) for k, (name, kind) in enumerate(label_names(header).items())}

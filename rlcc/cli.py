@@ -35,6 +35,7 @@ COMMANDS = {
     "train": "Train a teacher in the simulator, by the method in its recipe.",
     "check": "Show how a trained policy is interpreted.",
     "rollout": "Simulate a teacher; record its decisions.",
+    "import": "Turn a log of your own into rollouts with labels.",
     "distill": "Distil a teacher into depth-limited integer trees.",
     "emit": "Write integer-only C, adapter and test vectors.",
     "emulate": "Run all test vectors on the cycle-accurate core.",

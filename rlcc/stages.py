@@ -29,6 +29,7 @@ from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood, Recipe
 from rlcc.replaced import other_versions, standing
 
 if TYPE_CHECKING:
+    from decision.ir.forest import Forest
     from emulator.firmware import Firmware
     from rlcc.gate.remembered import Remembered
     from teachers.teacher import Teacher
@@ -58,6 +59,73 @@ def rollout(
         "networks": str(len(runs)),
         "decisions": f"{rows:,}",
     }
+
+
+def import_log(
+    log: Path,
+    policy: Path,
+    out: Path,
+    columns: Sequence[str],
+    teacher: Path | None,
+    labels: str | None,
+    allow_gaps: bool,
+    figures: Figures,
+    progress: Progress,
+) -> None:
+    """Turn a log into rollouts with labels."""
+    from decision.policy.policy_header import load_policy_header
+    from distill.log.files import open_log
+    from distill.log.importing import import_log as write
+    from distill.log.labels import FunctionLabels, Labels, TeacherLabels
+    from distill.rollout import KIND
+
+    check_place(out, KIND)
+    name, header = load_policy_header(policy)
+    by: Labels | None = None
+    if labels is not None:
+        by = FunctionLabels.named(labels, header)
+    elif teacher is not None:
+        by = TeacherLabels.of(teacher, policy, header)
+    made = write(open_log(log), name, header, by, out, columns=columns, allow_gaps=allow_gaps, progress=progress)
+    figures |= {
+        "policy": name,
+        "log": f"{counted(made.rows, 'decision')} of {counted(made.agents, header.observation.agents.agent)}"
+        + (f" in {counted(made.runs, 'run')}" if made.runs > 1 else ""),
+        "labels": {"column": "the log's own", "teacher": "teacher", "function": "function"}[made.labels["from"]]
+        + (f" {made.labels['name']}" if "name" in made.labels else ""),
+    }
+    if made.gaps:
+        figures["gaps"] = f"{made.gaps:,}; no label behind one counts before its history is whole"
+    if made.unread:
+        figures["taken as 0"] = ", ".join(made.unread) + " (no feature looks at them)"
+
+
+def distill_recorded(
+    rollouts: Path, options: DistillOptions, seed: int, out: Path, figures: Figures, progress: Progress
+) -> None:
+    """Fit the student to recorded labels; write student.json and student.cbm."""
+    from distill import distil
+    from distill.log.record import read_recorded
+    from distill.recorded import distil_recorded
+
+    check_place(out, distil.KIND)
+    record = read_recorded(rollouts)
+    progress("fit")
+    fitted = distil_recorded(record, options, seed=seed)
+    distil.save(fitted, record.hash, out, seed=seed)
+    chosen = fitted.student.report["rounds"][fitted.student.report["chosen"]]
+    figures |= {
+        "student": _shape(fitted.student.forest),
+        "fit error": f"{chosen['fit_rmse']:.5f} RMS of {counted(chosen['decisions'], 'decision')}",
+        "network": "none: judge the match on held-out rollouts with rlcc gate --rollouts",
+        "integers": f"equal to CatBoost on {fitted.points:,} points",
+    }
+
+
+def _shape(forest: Forest) -> str:
+    """Returns trees, depth and thresholds."""
+    thresholds = sum(len(values) for values in forest.thresholds().values())
+    return f"{counted(len(forest.trees), 'tree')} of depth <= {forest.depth}, {counted(thresholds, 'threshold')}"
 
 
 def distill(
@@ -97,12 +165,10 @@ def distill(
         progress=progress,
     )
     distil.save(fitted, parent.hash, out, seed=seed)
-    forest, report = fitted.student.forest, fitted.student.report
-    thresholds = sum(len(values) for values in forest.thresholds().values())
-    shape = f"{counted(len(forest.trees), 'tree')} of depth <= {forest.depth}"
+    report = fitted.student.report
     chosen = report["rounds"][report["chosen"]]
     figures |= {
-        "student": f"{shape}, {counted(thresholds, 'threshold')}",
+        "student": _shape(fitted.student.forest),
         "best round": f"{chosen['round']} of {counted(len(report['rounds']) - 1, 'DAgger round')}",
         "action error": f"{chosen['rmse']:.5f} RMS",
         "vs teacher": _off(chosen["distance"], report["noise"], tolerance),

@@ -161,5 +161,5 @@ def summary(verdict: Verdict, folder: Path) -> Figures:
     if closest is not None:
         figures["network"] = f"closest to its limit: {closest.name}, {closest.value}, limit {closest.limit}"
     if verdict.not_judged:
-        figures["not judged"] = f"{', '.join(verdict.not_judged)} (--quick)"
+        figures["not judged"] = verdict.left_out_text
     return figures | {"report": str(folder / PAGE)}

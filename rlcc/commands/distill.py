@@ -1,4 +1,4 @@
-"""`rlcc distill TEACHER ROLLOUTS`: fit an integer tree ensemble to a teacher by DAgger."""
+"""`rlcc distill [TEACHER] ROLLOUTS`: fit an integer tree ensemble to a teacher by DAgger."""
 
 import click
 
@@ -23,8 +23,7 @@ OPTIONS = (
 
 
 @click.command()
-@click.argument("teacher", type=FOLDER)
-@click.argument("rollouts", type=FOLDER)
+@click.argument("sources", nargs=-1, required=True, type=FOLDER, metavar="[TEACHER] ROLLOUTS")
 @model_options("distill", *OPTIONS)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the sampling and the fit.")
 @out_option
@@ -33,5 +32,6 @@ OPTIONS = (
 def command() -> None:
     """Distil TEACHER into trees on ROLLOUTS; write student.json and student.cbm to OUT.
 
-    DAgger rounds run in the networks of the rollouts.
+    DAgger rounds run in the networks of the rollouts. Rollouts of `rlcc import` bring their labels along: they need no
+    TEACHER, and no network is simulated.
     """

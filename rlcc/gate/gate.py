@@ -21,6 +21,7 @@ from decision.policy.deciders import Decider, Pupil, decider_file
 from decision.policy.model import Model
 from decision.policy.network_policy import NetworkPolicy
 from decision.policy.records import Trajectories
+from decision.policy.student import Student
 from distill.driving import LATER_PS
 from emulator.build import Build
 from emulator.build import build as build_firmware
@@ -65,6 +66,7 @@ from rlcc.gate.fidelity import compare as compare_networks
 from rlcc.gate.held import network_of
 from rlcc.gate.hints import Request
 from rlcc.gate.judgement import Judgement, Sights, StatesMet, sampling
+from rlcc.gate.labels import compare_labels, labels_of
 from rlcc.gate.neighbourhood import furthest
 from rlcc.gate.provenance import PARENTS, provenance
 from rlcc.gate.reference import Reference, check_same_engine, regression
@@ -90,6 +92,8 @@ NOT_EMITTED = "C that is not as rlcc emits it is neither compiled nor run; emit 
 UNEQUAL = "the machine code is not equal to its program, so neither is compared with the teacher"
 NO_CELLS = "an int8 network has no thresholds, so no cells: states that no rollout holds are not looked into"
 NO_DISTANCE = "these agents set knobs anew, not a multiplier of a rate; actions are compared on rollouts only"
+NO_HELD_OUT = "no --rollouts: import a log that the student was not fitted to, and give its rollouts"
+NO_NETWORK = "decisions from a log, no teacher that could decide in a network"
 OTHER_EYES = "student and teacher do not observe or set the same"
 SIMULATED: tuple[Group, ...] = ("teacher", "network")
 """Groups of checks that run rollouts and networks; a quick verdict goes without them."""
@@ -159,7 +163,8 @@ def judge(
     # Each file is read once, here or before; what was hashed is what is judged.
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
     decider, program = checked_program(manifest)
-    left_out = SIMULATED if quick else ()
+    reasons = _unjudgeable(decider, teacher, asked) if not quick else {}
+    left_out = SIMULATED if quick else tuple(reasons)
     carried = None if options.linux is None or quick else options.linux.grid(firmware)
     for contender in () if carried is None else carried.contenders:
         same_artefact(manifest, contender.hash)
@@ -185,6 +190,14 @@ def judge(
             checks += budget_by_trigger(core.report, options)
         if quick:
             checks += [mean_not_judged()] if triggers else []
+        elif isinstance(decider, Student) and pair is None:
+            if not equal:
+                checks += not_judged([group for group in SIMULATED if group not in left_out], UNEQUAL)
+            elif asked.rollouts is not None:
+                say("actions beside the labels")
+                errors = compare_labels(with_values(program), decider, asked.rollouts)
+                checks += _of_file(manifest, teacher_checks(errors, options.match))
+                measured["teacher"] = vars(errors)
         elif pair is None:
             checks += without_teacher()
         elif not equal:
@@ -214,16 +227,17 @@ def judge(
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
     else:
-        groups = _groups(options, teaches=pair is not None)
+        groups = _groups(options, teaches=not isinstance(decider, Model))
         checks += not_judged([group for group in groups if group not in left_out], NOT_EMITTED)
     verdict = Verdict(
         policy=decider.name,
         firmware=manifest.hash,
         student=manifest.parents.get("student", ""),
-        teacher=pair.teacher.hash if pair else "",
+        teacher=manifest.parents.get("teacher", "") if not isinstance(decider, Model) else "",
         profile=tools.profile.label(),
         checks=checks,
         not_judged=list(left_out),
+        reasons=reasons,
         worst_path=path,
         measured=measured,
     )
@@ -438,14 +452,24 @@ def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) 
     return [*checks, all_states(claim, asked)], measured | {"distance": claim.model_dump(mode="json")}
 
 
+def _unjudgeable(decider: Decider, teacher: Path | None, evidence: Evidence) -> dict[Group, str]:
+    """Groups that cannot be judged for want of a teacher, and why."""
+    if teacher is not None or labels_of(decider) is None:
+        return {}
+    reasons: dict[Group, str] = {} if evidence.rollouts is not None else {"teacher": NO_HELD_OUT}
+    return reasons | {"network": NO_NETWORK}
+
+
 def _pair(
     decider: Decider, path: Path | None, firmware: Path, expected: str | None, loaded: Teacher | None
 ) -> _Pair | None:
     """A student or a network with the teacher in ``path`` that it was made from, ``loaded`` before or read now; None
-    for a model made elsewhere, which has none."""
+    for a model made elsewhere, which has none, and for a student of recorded labels whose teacher is not given."""
     if isinstance(decider, Model):
         if path is not None:
             raise InputError(f"{firmware} is of a model made elsewhere, which has no teacher; judge it without one")
+        return None
+    if path is None and labels_of(decider) is not None:
         return None
     if path is None:
         raise InputError("rlcc gate needs --teacher or a --recipe that names one")

@@ -38,6 +38,8 @@ def provenance(firmware: Opened, teacher: Teacher | None) -> Check:
         held.append(ROLLOUTS)
         if rollouts.hash != ancestors[ROLLOUTS]:
             wrong.append("the rollouts beside the firmware are others than its student names")
+        elif teacher is None and rollouts.parents.get("teacher") == firmware.parents.get("teacher"):
+            held.insert(0, "teacher")  # the rollouts are its record
     unchecked = sorted({*firmware.parents, *ancestors} - {*held})
     said = [f"{', '.join(held)} as named"] if held and not wrong else []
     said += [f"{', '.join(unchecked)} not checked"] if unchecked else []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir.arrays import Floats, Integers
@@ -17,12 +18,13 @@ from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program, StateField
 from decision.policy.actions import Action, Choice, Level
-from decision.policy.policy import Observation
+from decision.policy.policy import Header, Observation
 from decision.policy.rate import multiplied
 from decision.policy.records import Trajectories, in_step
 from decision.policy.tree_decision import seen_names
 from decision.policy.trigger import ROW, Trigger
 from distill import rollout
+from distill.log.record import LabelledRun, decided_in
 from distill.options import RolloutOptions
 from netsim.deployment import Deployment
 from netsim.policies import PolicySpec
@@ -177,11 +179,32 @@ def errors_in(
 ) -> Floats:
     """The greatest error of each decision [N] of one network whose whole history is on record, for both."""
     decided, known = decide(teacher, states)
+    own = actions(program, observation, params, states, teacher.policy.trigger)
+    return _greatest(own, decided, known, teacher.policy.action, observation, params, states)
+
+
+def errors_of_labels(
+    program: Program, observation: Observation, params: dict[str, int], header: Header, run: LabelledRun
+) -> Floats:
+    """The same beside decisions that were recorded."""
+    own = actions(program, observation, params, run.trajectories)
+    decided = decided_in(run, header)
+    return _greatest(own, decided, run.known, header.action, observation, params, run.trajectories)
+
+
+def _greatest(
+    own: Floats,
+    decided: Floats,
+    known: NDArray[np.bool_],
+    action: Action,
+    observation: Observation,
+    params: dict[str, int],
+    states: Trajectories,
+) -> Floats:
+    """Errors [N] of the decisions whose whole history is on record."""
     _, seen = states.integer_rows(observation, params)
     told = decided - 1.0 if observation.agents.context else decided
-    off = np.abs(actions(program, observation, params, states, teacher.policy.trigger) - told) / spans(
-        teacher.policy.action
-    )
+    off = np.abs(own - told) / spans(action)
     greatest: Floats = off.max(axis=1)[known & seen & states.of_policy()]
     return greatest
 

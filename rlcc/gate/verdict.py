@@ -3,13 +3,15 @@
 from collections import Counter
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 
 FORMAT = 2
 """Format 1 had no ids, and other names (docs/gate.md, "Names in format 1")."""
+QUICK = "--quick"
+"""Why a group was not judged, where nothing else is said."""
 Outcome = Literal["PASS", "QUICK PASS", "FAIL"]
 Group = Literal["equality", "object code", "size", "proof", "budget", "regression", "behaviour", "teacher", "network"]
 
@@ -58,10 +60,11 @@ class WorstPath(BaseModel):
 
 
 class Verdict(BaseModel):
-    """The outcome, and why. ``not_judged``: groups of checks that `rlcc gate --quick` left out. ``measured`` holds the
-    figures as numbers: of the core (``emulation``), of actions beside the teacher's on rollouts (``teacher``) and in
-    the cells of the forest (``neighbourhood``), of the networks (``network``, every metric of every run; ``fidelity``,
-    what was judged of them beside the teacher's own noise)."""
+    """The outcome, and why. ``not_judged``: groups of checks that were left out; ``reasons``: why, of each group that
+    was left out otherwise than by `rlcc gate --quick`. ``measured`` holds the figures as numbers: of the core
+    (``emulation``), of actions beside the teacher's on rollouts (``teacher``) and in the cells of the forest
+    (``neighbourhood``), of the networks (``network``, every metric of every run; ``fidelity``, what was judged of them
+    beside the teacher's own noise)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     format: Literal[2] = 2
@@ -72,6 +75,7 @@ class Verdict(BaseModel):
     profile: str
     checks: list[Check]
     not_judged: list[Group] = []
+    reasons: dict[Group, str] = Field(default={}, exclude_if=lambda reasons: not reasons)
     worst_path: WorstPath | None = None
     measured: dict[str, Any]
 
@@ -82,6 +86,31 @@ class Verdict(BaseModel):
         if twice:
             raise ValueError(f"two checks have the id {twice[0]}")
         return checks
+
+    @model_validator(mode="after")
+    def _reasons_of_what_is_left_out(self) -> "Verdict":
+        judged = [group for group in self.reasons if group not in self.not_judged]
+        if judged:
+            raise ValueError(f"reasons: {judged[0]} is not among not_judged")
+        return self
+
+    @property
+    def quick(self) -> bool:
+        """Returns whether --quick left something out."""
+        return any(group not in self.reasons for group in self.not_judged)
+
+    @property
+    def left_out(self) -> dict[Group, str]:
+        """Returns each group that was not judged, and why."""
+        return {group: self.reasons.get(group, QUICK) for group in self.not_judged}
+
+    @property
+    def left_out_text(self) -> str:
+        """Returns them by their reasons: "teacher, network (--quick)"."""
+        groups: dict[str, list[str]] = {}
+        for group, reason in self.left_out.items():
+            groups.setdefault(reason, []).append(group)
+        return "; ".join(f"{', '.join(names)} ({reason})" for reason, names in groups.items())
 
     @property
     def holds(self) -> bool:

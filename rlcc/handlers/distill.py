@@ -1,20 +1,57 @@
-"""`rlcc distill TEACHER ROLLOUTS`: fit an integer tree ensemble to a teacher by DAgger."""
+"""`rlcc distill [TEACHER] ROLLOUTS`: fit an integer tree ensemble to a teacher by DAgger, or to recorded decisions."""
 
 from pathlib import Path
 from typing import Any
 
 from decision.artefact.documents import validate
-from decision.artefact.manifest import opened
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import NAME, opened
 from distill.options import DistillOptions, RolloutOptions
+from distill.rollout import IMPORT
 from distill.rollout import KIND as ROLLOUTS
 from rlcc import stages
 from rlcc.commands.console import stage
 from rlcc.commands.model_options import given
 from teachers.load import load
 
+LOGS = (".csv", ".parquet", ".npz")
 
-def handle(teacher: Path, rollouts: Path, seed: int, out: Path, **limits: Any) -> None:
+
+def handle(sources: tuple[Path, ...], seed: int, out: Path, **limits: Any) -> None:
+    if len(sources) > 2:
+        raise InputError(f"rlcc distill takes a teacher and rollouts, and {len(sources)} folders are given")
     options = validate(DistillOptions, given(limits), "options of rlcc distill")
-    network = validate(RolloutOptions, opened(rollouts, ROLLOUTS).details["options"], str(rollouts))
+    *teachers, rollouts = sources
+    _check_rollouts(rollouts)
+    imported = opened(rollouts, ROLLOUTS)
+    if IMPORT in imported.details:
+        _without_network(teachers, rollouts, limits)
+        with stage("distill") as (figures, progress):
+            stages.distill_recorded(rollouts, options, seed, out, figures, progress)
+        return
+    if not teachers:
+        raise InputError(
+            f"{rollouts} holds rollouts of rlcc rollout; give their teacher first: rlcc distill TEACHER {rollouts}"
+        )
+    network = validate(RolloutOptions, imported.details["options"], str(rollouts))
     with stage("distill") as (figures, progress):
-        stages.distill(load(teacher), rollouts, options, network, seed, out, figures, progress)
+        stages.distill(load(teachers[0]), rollouts, options, network, seed, out, figures, progress)
+
+
+def _check_rollouts(rollouts: Path) -> None:
+    """InputError where they are a log, which `rlcc import` turns into rollouts."""
+    log = rollouts.is_file() and rollouts.suffix.lower() in LOGS
+    logs = sorted(each for each in rollouts.iterdir() if each.suffix in LOGS) if rollouts.is_dir() else []
+    if log or (logs and not (rollouts / NAME).exists()):
+        what = f"{rollouts} is a log" if log else f"{rollouts} has no {NAME} and holds the log {logs[0].name}"
+        which = rollouts if log else logs[0]
+        raise InputError(f"{what}; make rollouts of it: rlcc import {which} --policy policy.toml --output rollouts")
+
+
+def _without_network(teachers: list[Path], rollouts: Path, limits: dict[str, Any]) -> None:
+    """InputError where something is asked that only a network answers."""
+    if teachers:
+        raise InputError(f"{rollouts} brings its labels along; give it without a teacher: rlcc distill {rollouts}")
+    for name in ("rounds", "patience"):
+        if limits.get(name) is not None:
+            raise InputError(f"--{name} is of DAgger rounds, and {rollouts} has no network for them; leave it out")

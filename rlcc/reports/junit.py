@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 from rlcc.gate.names import NAMES
-from rlcc.gate.verdict import Verdict
+from rlcc.gate.verdict import QUICK, Verdict
 from rlcc.reports.markdown import printable
 
 
@@ -24,10 +24,10 @@ def junit(verdict: Verdict) -> str:
             text = printable(f"{check.value}, limit {check.limit}")
             failure = ElementTree.SubElement(case, "failure", message=text)
             failure.text = printable(check.detail) or text
-    for group in verdict.not_judged:
+    for group, reason in verdict.left_out.items():
         case = ElementTree.SubElement(
             suite, "testcase", classname=f"rlcc.{group}", name=NAMES["*.all"].format(group=group)
         )
-        ElementTree.SubElement(case, "skipped", message="skipped by --quick")
+        ElementTree.SubElement(case, "skipped", message=printable("skipped by --quick" if reason == QUICK else reason))
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

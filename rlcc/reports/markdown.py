@@ -19,7 +19,7 @@ def markdown(verdict: Verdict) -> str:
         cells = [check.group, check.name, check.value, check.limit, told]
         lines.append("| " + " | ".join(map(cell, cells)) + " |")
     if verdict.not_judged:
-        lines += ["", f"Not judged: {', '.join(verdict.not_judged)} (`--quick`)."]
+        lines += ["", f"Not judged: {cell(verdict.left_out_text)}."]
     lines += ["", *(f"- **{heading}**: {meaning}" for heading, meaning in COLUMNS.items())]
     path = verdict.worst_path
     if path is not None:

@@ -46,7 +46,11 @@ def sarif(verdict: Verdict, firmware: Path) -> dict[str, Any]:
     }
     run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "utf16CodeUnits", "results": results}
     if verdict.not_judged:
-        run |= {"automationDetails": {"id": "rlcc-gate-quick/"}, "properties": {"notJudged": verdict.not_judged}}
+        category = "rlcc-gate-quick/" if verdict.quick else "rlcc-gate/"
+        run |= {
+            "automationDetails": {"id": category},
+            "properties": {"notJudged": verdict.not_judged},
+        }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 

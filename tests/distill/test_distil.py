@@ -171,12 +171,12 @@ def test_an_lstm_teacher_gives_a_student_that_looks_at_four_decisions(make_polic
 
 def test_limits_are_enforced_whatever_the_fit_gave(fitted: Any, small: DistillOptions) -> None:
     ensemble = fitted.student.forest
-    distil._enforce(fitted.student, small)
+    distil.enforce(fitted.student, small)
     more = replace(ensemble, trees=(*ensemble.trees, ensemble.trees[0]))
     deeper = replace(ensemble, trees=(*ensemble.trees[:-1], oblivious(((0, 0),) * 4, (0,) * 16)))
     for wrong in (more, deeper):
         with pytest.raises(InputError, match="limits 4 and 3"):
-            distil._enforce(replace(fitted.student, forest=wrong), small)
+            distil.enforce(replace(fitted.student, forest=wrong), small)
 
 
 def test_a_constant_teacher_is_refused(make_policy: Any, network: RolloutOptions, small: DistillOptions) -> None:

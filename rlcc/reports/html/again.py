@@ -24,13 +24,13 @@ def again(
     verdict: Verdict, firmware: Manifest, engine: EmulateOptions, options: GateOptions, recipe: str | None
 ) -> Again:
     """``recipe``: the name of its file, where there was one."""
-    quick = " --quick" if verdict.not_judged else ""
-    simulated = bool(verdict.teacher) and not quick
+    quick = " --quick" if verdict.quick else ""
+    simulated = bool(verdict.teacher) and not verdict.not_judged
     if recipe is not None:
         file = shlex.quote(recipe)
         commands = [f"rlcc run {file}", f"rlcc gate firmware --recipe {file}{quick}"]
     else:
-        teacher = " --teacher teacher" if verdict.teacher else ""
+        teacher = " --teacher teacher" if verdict.teacher and not verdict.reasons else ""
         asked = [f"--profile {engine.profile} --compiler {engine.compiler} --optimise={engine.optimise}"]
         asked += [f'--budget "{options.budget / US_PS:g} us"']
         asked += [] if options.proof else ["--no-certificate"]

@@ -58,9 +58,6 @@ class Cycles:
     lines: list[Line]
 
 
-QUICK = "Not judged with --quick."
-
-
 @dataclass(frozen=True)
 class Report:
     """What the page says; a text in place of a part says why there is none."""
@@ -93,7 +90,7 @@ def gather(
         verdict,
         _figures(verdict, options),
         _groups(verdict.checks),
-        QUICK if verdict.not_judged else _surface(sights),
+        _left_out(verdict) or _surface(sights),
         plot(policy, sights.outcomes) if policy is not None else None,
         series(sights.outcomes, options.window),
         _cycles(judgement),
@@ -133,6 +130,12 @@ def _figures(verdict: Verdict, options: GateOptions) -> list[Figure]:
         share = errors["rmse"] / limit if limit else None
         figures.append(Figure("action error vs teacher, RMS", f"{errors['rmse']:.5f}", f"{limit:g}", share))
     return figures
+
+
+def _left_out(verdict: Verdict) -> str:
+    """Why actions were not compared; empty where they were."""
+    reason = verdict.left_out.get("network", "")
+    return f"Not judged ({reason})." if reason else ""
 
 
 def _surface(sights: Sights) -> Surface | str:

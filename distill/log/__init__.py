@@ -1,0 +1,1 @@
+"""Logs of others as rollouts: columns, units, order, labels."""

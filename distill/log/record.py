@@ -1,0 +1,71 @@
+"""Recorded decisions: runs with their labels, which `rlcc import` writes, and `rlcc distill` and the gate read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decision.artefact.errors import InputError
+from decision.artefact.manifest import Opened, of_kind
+from decision.ir.arrays import Floats, Integers
+from decision.ir.formats import ACTION_BITS
+from decision.policy.actions import Scale
+from decision.policy.policy import Header, header_of
+from decision.policy.records import Trajectories, record_columns
+from distill.rollout import IMPORT, KIND, Rollout, label_names, runs_of
+from distill.source import Source
+
+KNOWN = "known"
+"""Column: 1 where the label counts, 0 where its history is not on record."""
+
+
+@dataclass(frozen=True)
+class LabelledRun(Rollout):
+    """A run, what should have been decided in each row [N, values] (as label columns keep it), and which rows count."""
+
+    labels: Integers
+    known: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Decisions that stand for a teacher. ``hash``: of the artefact; ``labels``: where they come from."""
+
+    source: Source
+    runs: Sequence[LabelledRun]
+    hash: str
+    labels: dict[str, Any]
+
+
+def read_recorded(source: Path | Opened, *, most_rows: int | None = None) -> Recorded:
+    """Reads rollouts of `rlcc import`. InputError where they are of `rlcc rollout`, not readable, or have more rows
+    than ``most_rows``."""
+    manifest = of_kind(source, KIND)
+    details = manifest.details.get(IMPORT)
+    where = str(manifest.folder)
+    if not isinstance(details, dict):
+        raise InputError(f"{where} holds no labels: it is of rlcc rollout; give its teacher too")
+    try:
+        name = str(details["policy"]["name"])
+        header = header_of(details["policy"], where)
+        labels = dict(details["labels"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where} does not say whose decisions it holds ({error!r}); import the log again") from None
+    interface, columns = header.observation.agents, label_names(header)
+    names = [*record_columns(interface), *columns, KNOWN]
+    runs = []
+    for scenario, seed, part in runs_of(manifest, names, most_rows):
+        order = np.lexsort((part["t_ps"], part[interface.agent]))
+        decided = np.stack([part[column].astype(np.int64)[order] for column in columns], axis=1)
+        known = part[KNOWN][order] == 1
+        runs.append(LabelledRun(scenario, seed, Trajectories.of(part, interface), decided, known))
+    return Recorded(Source(name, header, manifest.parent("teacher", manifest.folder)), runs, manifest.hash, labels)
+
+
+def decided_in(run: LabelledRun, header: Header) -> Floats:
+    """What should have been decided [N, values]: multipliers, or knobs."""
+    decided: Floats = run.labels.astype(np.float64)
+    return decided / 2**ACTION_BITS + 1 if isinstance(header.action, Scale) else decided
