@@ -15,12 +15,15 @@ EMITTED = f"{ENTRY}_emitted"
 
 
 def exports(program: Program) -> str:
-    """C beside the policy: how large an agent's context is and, where the function does not take context, event and
-    params, one of its name that does, as the simulator calls it."""
+    """C beside the policy: how large an agent's context is, the parameters as they were trained and, where the function
+    does not take context, event and params, one of its name that does, as the simulator calls it."""
     agent, structures = program.interface.agent, program.structures
     size = f"(uint32_t)sizeof(rlcc_{agent})" if "context" in structures else "0"
     lines = ['#include "rlcc_policy.h"', f"extern const uint32_t rlcc_{agent}_bytes;"]
     lines.append(f"const uint32_t rlcc_{agent}_bytes = {size};")
+    if "params" in structures:
+        lines.append("extern const rlcc_params rlcc_params_default;")
+        lines.append("const rlcc_params rlcc_params_default = RLCC_PARAMS_DEFAULT;")
     if not whole(program):
         returns = "void" if "action" in structures else "uint32_t"
         taken = [name for name in GROUPS if name != "action" or name in structures]
@@ -40,8 +43,8 @@ def whole(program: Program) -> bool:
 
 @contextmanager
 def shared_library(firmware: Firmware) -> Iterator[Path]:
-    """A shared library of a verified firmware folder, with rlcc_decide and rlcc_<agent>_bytes, while the context
-    lasts."""
+    """A shared library of a verified firmware folder, with rlcc_decide, rlcc_<agent>_bytes and
+    rlcc_params_default, while the context lasts."""
     with temporary.folder() as folder:
         beside, library = folder / "exports.c", folder / "policy.so"
         beside.write_text(exports(firmware.program))

@@ -1,15 +1,40 @@
 """The command line, recipes, pipeline, gate and report: trained congestion-control policies to checked firmware.
 
-For notebooks: ``rlcc.run`` and ``rlcc.opened`` (docs/api.md), loaded when they are first asked for.
+For notebooks: ``rlcc.run``, ``rlcc.opened``, ``rlcc.import_log`` and ``rlcc.distill`` (docs/api.md), loaded when they
+are first asked for.
 """
 
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Artefact", "Firmware", "Rollouts", "Run", "Student", "Teacher", "Verdict", "opened", "run"]
+__all__ = [
+    "Artefact",
+    "Firmware",
+    "Rollouts",
+    "Run",
+    "Student",
+    "Teacher",
+    "Verdict",
+    "distill",
+    "import_log",
+    "opened",
+    "run",
+]
 
 if TYPE_CHECKING:
-    from rlcc.api import Artefact, Firmware, Rollouts, Run, Student, Teacher, Verdict, opened, run
+    from rlcc.api import (
+        Artefact,
+        Firmware,
+        Rollouts,
+        Run,
+        Student,
+        Teacher,
+        Verdict,
+        distill,
+        import_log,
+        opened,
+        run,
+    )
 
 
 def __getattr__(name: str) -> Any:

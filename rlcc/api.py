@@ -10,9 +10,10 @@ Errors are decision.artefact.errors.InputError, one sentence each.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from decision.artefact.errors import InputError
 from decision.artefact.extras import needed
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import decision.policy.student
     import rlcc.gate.verdict
     import teachers.teacher
+    from rlcc.simulator.protocol import Simulator
     from verify.trusted.certificate import Certificate
 
 Stage = Literal["rollout", "distill", "emit", "emulate", "verify", "gate"]
@@ -189,6 +191,77 @@ def opened(recipe: str | Path, out: str | Path | None = None) -> Run:
 
     loaded = load_recipe(file := _file(recipe))
     return Run(RUNS / loaded.name if out is None else Path(out), Teacher(teacher_path(loaded, file)))
+
+
+def import_log(
+    log: str | Path | Mapping[str, Any],
+    policy: str | Path,
+    out: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    teacher: str | Path | None = None,
+    labels: Callable[..., Any] | str | None = None,
+    allow_gaps: bool = False,
+) -> Rollouts:
+    """`rlcc import`: a log becomes rollouts with labels (docs/import.md).
+
+    ``log``: a file, or columns [rows] by name; ``columns``: rlcc's name to "COLUMN in UNIT"; ``labels``: a function
+    ``decide(rows, state) -> outputs, state``, or "module:function". Prints the figures of the stage. InputError names
+    row and column of what is wrong.
+    """
+    from rlcc import stages
+    from rlcc.commands.console import stage
+
+    if teacher is not None and labels is not None:
+        raise InputError("teacher and labels both label the log; give one of the two")
+    asked = [f"{name}={column}" for name, column in (columns or {}).items()]
+    file = Path(log) if isinstance(log, str | Path) else log
+    weights = None if teacher is None else Path(teacher)
+    with needed(), stage("import") as (figures, progress):
+        stages.import_log(file, Path(policy), Path(out), asked, weights, labels, allow_gaps, figures, progress)
+    return Rollouts(Path(out))
+
+
+def distill(
+    rollouts: str | Path | Rollouts,
+    out: str | Path,
+    *,
+    simulator: Simulator | str | None = None,
+    scenarios: Sequence[str] = (),
+    teacher: str | Path | None = None,
+    labels: Callable[..., Any] | None = None,
+    seed: int = 1,
+    **options: Any,
+) -> Student:
+    """`rlcc distill` of imported rollouts: a student of recorded labels (docs/simulators.md).
+
+    ``simulator``: an object with ``run(student, scenario, seed) -> rows``, or a command, in which DAgger rounds run;
+    ``scenarios``: in its own words. ``teacher`` or ``labels``: who labelled the rollouts, where that was no column and,
+    for a function, where its module cannot be imported by name. ``options``: keys of [distill] in a recipe.
+    Prints the figures of the stage. InputError where something does not fit.
+    """
+    from decision.artefact.documents import validate
+    from distill.options import DistillOptions
+    from rlcc import stages
+    from rlcc.commands.console import stage
+    from teachers.load import load
+
+    checked = validate(DistillOptions, options, "options of rlcc.distill")
+    folder = rollouts.path if isinstance(rollouts, Rollouts) else Path(rollouts)
+    with needed(), stage("distill") as (figures, progress):
+        stages.distill_recorded(
+            folder,
+            checked,
+            seed,
+            Path(out),
+            figures,
+            progress,
+            teacher=None if teacher is None else load(teacher),
+            simulator=simulator,
+            scenarios=scenarios,
+            function=labels,
+        )
+    return Student(Path(out))
 
 
 def _file(recipe: str | Path) -> Path:

@@ -5,8 +5,8 @@ Imports of what a stage alone needs stand inside it: emit, emulate and gate must
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from decision.ir.forest import Forest
     from emulator.firmware import Firmware
     from rlcc.gate.remembered import Remembered
+    from rlcc.simulator.protocol import Simulator
     from teachers.teacher import Teacher
     from verify.behaviour.decide import Behaviour
     from verify.prover.certify import Verification
@@ -62,19 +63,19 @@ def rollout(
 
 
 def import_log(
-    log: Path,
+    log: Path | Mapping[str, Any],
     policy: Path,
     out: Path,
     columns: Sequence[str],
     teacher: Path | None,
-    labels: str | None,
+    labels: str | Callable[..., Any] | None,
     allow_gaps: bool,
     figures: Figures,
     progress: Progress,
 ) -> None:
-    """Turn a log into rollouts with labels."""
+    """Turn a log, a file or columns by name, into rollouts with labels. ``labels``: a function, or its name."""
     from decision.policy.policy_header import load_policy_header
-    from distill.log.files import open_log
+    from distill.log.files import columns_log, open_log
     from distill.log.importing import import_log as write
     from distill.log.labels import FunctionLabels, Labels, TeacherLabels
     from distill.rollout import KIND
@@ -82,11 +83,14 @@ def import_log(
     check_place(out, KIND)
     name, header = load_policy_header(policy)
     by: Labels | None = None
-    if labels is not None:
+    if isinstance(labels, str):
         by = FunctionLabels.named(labels, header)
+    elif labels is not None:
+        by = FunctionLabels.of(labels, header)
     elif teacher is not None:
         by = TeacherLabels.of(teacher, policy, header)
-    made = write(open_log(log), name, header, by, out, columns=columns, allow_gaps=allow_gaps, progress=progress)
+    rows = open_log(log) if isinstance(log, Path) else columns_log(log, "log")
+    made = write(rows, name, header, by, out, columns=columns, allow_gaps=allow_gaps, progress=progress)
     figures |= {
         "policy": name,
         "log": f"{counted(made.rows, 'decision')} of {counted(made.agents, header.observation.agents.agent)}"
@@ -101,23 +105,49 @@ def import_log(
 
 
 def distill_recorded(
-    rollouts: Path, options: DistillOptions, seed: int, out: Path, figures: Figures, progress: Progress
+    rollouts: Path,
+    options: DistillOptions,
+    seed: int,
+    out: Path,
+    figures: Figures,
+    progress: Progress,
+    *,
+    teacher: Teacher | None = None,
+    simulator: str | Simulator | None = None,
+    scenarios: Sequence[str] = (),
+    function: Callable[..., Any] | None = None,
 ) -> None:
-    """Fit the student to recorded labels; write student.json and student.cbm."""
+    """Fit the student to recorded labels; write student.json and student.cbm. ``simulator``: a command, or an object in
+    Python, that DAgger rounds run in; ``function``: what labels there, where a function labelled the record."""
     from distill import distil
     from distill.log.record import read_recorded
-    from distill.recorded import distil_recorded
+    from distill.recorded import Driving, distil_recorded
+    from rlcc.simulator.command import command_simulator
+    from rlcc.simulator.protocol import driving, labels_for
 
     check_place(out, distil.KIND)
     record = read_recorded(rollouts)
     progress("fit")
-    fitted = distil_recorded(record, options, seed=seed)
+    if simulator is None:
+        fitted = distil_recorded(record, options, seed=seed)
+    else:
+        labels = labels_for(record, teacher, function)
+        opening = command_simulator(simulator) if isinstance(simulator, str) else nullcontext(simulator)
+        with opening as running:
+            rounds = Driving(driving(running, record, labels), scenarios or ("default",))
+            fitted = distil_recorded(record, options, seed=seed, driving=rounds, progress=progress)
     distil.save(fitted, record.hash, out, seed=seed)
-    chosen = fitted.student.report["rounds"][fitted.student.report["chosen"]]
+    report = fitted.student.report
+    chosen = report["rounds"][report["chosen"]]
     figures |= {
         "student": _shape(fitted.student.forest),
         "fit error": f"{chosen['fit_rmse']:.5f} RMS of {counted(chosen['decisions'], 'decision')}",
-        "network": "none: judge the match on held-out rollouts with rlcc gate --rollouts",
+    }
+    if "rmse" in chosen:
+        figures["best round"] = f"{chosen['round']} of {counted(len(report['rounds']) - 1, 'DAgger round')}"
+        figures["own states"] = f"{chosen['rmse']:.5f} RMS where the student itself drove"
+    figures |= {
+        "network": "none of rlcc's: judge the match on held-out rollouts with rlcc gate --rollouts",
         "integers": f"equal to CatBoost on {fitted.points:,} points",
     }
 

@@ -203,6 +203,11 @@ def _complete(layout: Layout, columns: dict[str, Column], present: list[str], wh
     return columns
 
 
+def column_of(text: str) -> str:
+    """Returns the log's column of "NAME=COLUMN in UNIT"."""
+    return _parts(text)[1]
+
+
 def _parts(text: str) -> tuple[str, str, str]:
     """Name, column and unit of an option."""
     name, equals, rest = text.partition("=")

@@ -107,8 +107,9 @@ def columns_log(columns: Mapping[str, Any], where: str) -> Log:
 
     digest = hashlib.sha256()
     for name, values in arrays.items():
-        digest.update(f"{name}\n".encode())
-        digest.update("\n".join(map(str, values.to_pylist())).encode())
+        digest.update(f"\n{name} {values.type}\n".encode())
+        numbers = not (pa.types.is_string(values.type) or values.null_count)
+        digest.update(values.to_numpy(zero_copy_only=False).tobytes() if numbers else str(values.to_pylist()).encode())
     return Log(where, tuple(arrays), rows, digest.hexdigest(), read)
 
 

@@ -19,7 +19,7 @@ from decision.artefact.manifest import writing
 from decision.ir.arrays import Integers
 from decision.policy.policy import Header
 from decision.policy.records import ACTION, Trajectories
-from distill.log.columns import LABEL, Layout, layout, resolved
+from distill.log.columns import LABEL, Layout, column_of, layout, resolved
 from distill.log.files import Log
 from distill.log.labels import ColumnLabels, Labels, first_impossible
 from distill.log.record import KNOWN, LabelledRun
@@ -60,11 +60,7 @@ def import_log(
     found = resolved(of, columns, log.columns, log.where)
     labels = _labels(labels, of, {*found}, log.where)
     rows = read_runs(log, of, found, allow_gaps=allow_gaps, progress=progress, run_name=Path(log.where).stem or "log")
-    if labels.needs_applied and not rows.applied and any(f.decided is not None for f in header.observation.features):
-        raise InputError(
-            f"{log.where} has no column {of.applied[0]}, and the policy looks at its earlier decisions; say what was "
-            f"applied with --column {of.applied[0]}=COLUMN"
-        )
+    _check_applied(rows.applied, labels, of, log.where)
     if progress is not None:
         progress("labels")
     runs = [labelled(run, number, labels, header, log.where, rows.applied) for number, run in enumerate(rows.runs)]
@@ -84,6 +80,20 @@ def import_log(
     _write(runs, header, folder, details, teacher)
     unread = tuple(signal for signal in of.unread if signal not in found)
     return Imported(len(rows), len(runs), rows.agents, rows.gaps, unread, said)
+
+
+def labelled_log(
+    log: Log, header: Header, labels: Labels | None, columns: Sequence[str], run_name: str
+) -> list[LabelledRun]:
+    """The runs of a log with their labels, not written. ``columns``: "NAME=COLUMN in UNIT" of columns that it may have;
+    others stand under rlcc's names."""
+    of = layout(header)
+    there = [text for text in columns if column_of(text) in log.columns]
+    found = resolved(of, there, log.columns, log.where)
+    labels = _labels(labels, of, {*found}, log.where)
+    rows = read_runs(log, of, found, run_name=run_name)
+    _check_applied(rows.applied, labels, of, log.where)
+    return [labelled(run, number, labels, header, log.where, rows.applied) for number, run in enumerate(rows.runs)]
 
 
 def labelled(run: LogRun, number: int, labels: Labels, header: Header, where: str, applied: bool) -> LabelledRun:
@@ -109,6 +119,16 @@ def record_hash(name: str, header: Header, runs: Sequence[LabelledRun]) -> str:
             digest.update(f"{column} {values.shape}\n".encode())
             digest.update(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes())
     return digest.hexdigest()
+
+
+def _check_applied(applied: bool, labels: Labels, of: Layout, where: str) -> None:
+    """InputError where a policy looks at earlier decisions, and neither the log nor its labels say what they were."""
+    looks_back = any(feature.decided is not None for feature in of.header.observation.features)
+    if looks_back and labels.needs_applied and not applied:
+        raise InputError(
+            f"{where} has no column {of.applied[0]}, and the policy looks at its earlier decisions; say what was "
+            f"applied with --column {of.applied[0]}=COLUMN"
+        )
 
 
 def _labels(asked: Labels | None, of: Layout, there: set[str], where: str) -> Labels:

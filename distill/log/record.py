@@ -32,12 +32,14 @@ class LabelledRun(Rollout):
 
 @dataclass(frozen=True)
 class Recorded:
-    """Decisions that stand for a teacher. ``hash``: of the artefact; ``labels``: where they come from."""
+    """Decisions that stand for a teacher. ``hash``: of the artefact; ``labels``: where they come from; ``columns``:
+    where the log has each, "NAME=COLUMN in UNIT"."""
 
     source: Source
     runs: Sequence[LabelledRun]
     hash: str
     labels: dict[str, Any]
+    columns: tuple[str, ...] = ()
 
 
 def read_recorded(source: Path | Opened, *, most_rows: int | None = None) -> Recorded:
@@ -52,6 +54,7 @@ def read_recorded(source: Path | Opened, *, most_rows: int | None = None) -> Rec
         name = str(details["policy"]["name"])
         header = header_of(details["policy"], where)
         labels = dict(details["labels"])
+        log_columns = tuple(f"{column}={source}" for column, source in dict(details["columns"]).items())
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where} does not say whose decisions it holds ({error!r}); import the log again") from None
     interface, columns = header.observation.agents, label_names(header)
@@ -62,7 +65,8 @@ def read_recorded(source: Path | Opened, *, most_rows: int | None = None) -> Rec
         decided = np.stack([part[column].astype(np.int64)[order] for column in columns], axis=1)
         known = part[KNOWN][order] == 1
         runs.append(LabelledRun(scenario, seed, Trajectories.of(part, interface), decided, known))
-    return Recorded(Source(name, header, manifest.parent("teacher", manifest.folder)), runs, manifest.hash, labels)
+    source_of = Source(name, header, manifest.parent("teacher", manifest.folder))
+    return Recorded(source_of, runs, manifest.hash, labels, log_columns)
 
 
 def decided_in(run: LabelledRun, header: Header) -> Floats:

@@ -19,11 +19,12 @@ def log_text(seed: int, flows: int = 8, end_us: float = 15_000.0) -> str:
     queue, now, rows = 0.0, 0.0, []
     while now < end_us:
         flow = min(range(flows), key=lambda n: due[n])
-        queue = min(max(0.0, queue + (sum(rates) - 100) * (due[flow] - now) * 125), 8e6)
+        queue = min(max(0.0, queue + (sum(rates) - 100) * (due[flow] - now) * 125), 1e6)
         now = due[flow]
         rtt = 8.192 + queue * 8 / 100e3
         delta = 0.064 - max(rtt / 8.192 - 1.5, 0) * math.sqrt(rates[flow] / 100)
-        multiplier = 1 + 0.16 * math.tanh(0.4 * delta + 0.2 * (delta - earlier[flow]))
+        x = math.tanh(0.4 * delta + 0.2 * (delta - earlier[flow]))
+        multiplier = 1 + 0.2 * x if x > 0 else 1 / (1 - 0.2 * x)
         rows.append([f"{now:.3f}", f"10.0.0.{flow}", f"{rtt:.3f}", f"{rates[flow]:.6f}", f"{multiplier:.6f}"])
         earlier[flow] = delta
         rates[flow] = max(0.001, min(100.0, rates[flow] * multiplier))

@@ -25,6 +25,8 @@ OPTIONS = (
 @click.command()
 @click.argument("sources", nargs=-1, required=True, type=FOLDER, metavar="[TEACHER] ROLLOUTS")
 @model_options("distill", *OPTIONS)
+@click.option("--simulator", metavar="COMMAND", help="Simulator that speaks JSON lines: DAgger rounds run there.")
+@click.option("--scenario", "scenarios", multiple=True, help="Scenario for --simulator, in its own words. Repeatable.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the sampling and the fit.")
 @out_option
 @where_options("threads")
@@ -33,5 +35,5 @@ def command() -> None:
     """Distil TEACHER into trees on ROLLOUTS; write student.json and student.cbm to OUT.
 
     DAgger rounds run in the networks of the rollouts. Rollouts of `rlcc import` bring their labels along: they need no
-    TEACHER, and no network is simulated.
+    TEACHER, and DAgger rounds run in --simulator only.
     """

@@ -17,22 +17,45 @@ from teachers.load import load
 LOGS = (".csv", ".parquet", ".npz")
 
 
-def handle(sources: tuple[Path, ...], seed: int, out: Path, **limits: Any) -> None:
+def handle(
+    sources: tuple[Path, ...],
+    seed: int,
+    out: Path,
+    simulator: str | None,
+    scenarios: tuple[str, ...],
+    **limits: Any,
+) -> None:
     if len(sources) > 2:
         raise InputError(f"rlcc distill takes a teacher and rollouts, and {len(sources)} folders are given")
     options = validate(DistillOptions, given(limits), "options of rlcc distill")
     *teachers, rollouts = sources
     _check_rollouts(rollouts)
     imported = opened(rollouts, ROLLOUTS)
+    if simulator is None and scenarios:
+        raise InputError("--scenario is of --simulator; give that too, or leave it out")
     if IMPORT in imported.details:
-        _without_network(teachers, rollouts, limits)
+        if simulator is None:
+            _check_without_network(teachers, rollouts, limits)
+        teacher = load(teachers[0]) if teachers else None
         with stage("distill") as (figures, progress):
-            stages.distill_recorded(rollouts, options, seed, out, figures, progress)
+            stages.distill_recorded(
+                rollouts,
+                options,
+                seed,
+                out,
+                figures,
+                progress,
+                teacher=teacher,
+                simulator=simulator,
+                scenarios=scenarios,
+            )
         return
-    if not teachers:
+    if simulator is not None:
         raise InputError(
-            f"{rollouts} holds rollouts of rlcc rollout; give their teacher first: rlcc distill TEACHER {rollouts}"
+            f"{rollouts} holds rollouts of rlcc's simulator; --simulator goes on from those of rlcc import"
         )
+    if not teachers:
+        raise InputError(f"{rollouts} brings no labels along; give its teacher first: rlcc distill TEACHER {rollouts}")
     network = validate(RolloutOptions, imported.details["options"], str(rollouts))
     with stage("distill") as (figures, progress):
         stages.distill(load(teachers[0]), rollouts, options, network, seed, out, figures, progress)
@@ -48,10 +71,10 @@ def _check_rollouts(rollouts: Path) -> None:
         raise InputError(f"{what}; make rollouts of it: rlcc import {which} --policy policy.toml --output rollouts")
 
 
-def _without_network(teachers: list[Path], rollouts: Path, limits: dict[str, Any]) -> None:
+def _check_without_network(teachers: list[Path], rollouts: Path, limits: dict[str, Any]) -> None:
     """InputError where something is asked that only a network answers."""
     if teachers:
         raise InputError(f"{rollouts} brings its labels along; give it without a teacher: rlcc distill {rollouts}")
     for name in ("rounds", "patience"):
         if limits.get(name) is not None:
-            raise InputError(f"--{name} is of DAgger rounds, and {rollouts} has no network for them; leave it out")
+            raise InputError(f"--{name} is of DAgger rounds, and {rollouts} has no network for them; give --simulator")
