@@ -14,9 +14,11 @@ from decision.ir.formats import ACTION_BITS
 from decision.ir.interface import STORAGE_RANGE, Interface
 from decision.ir.program import Op
 from decision.policy.actions import Level, Scale
+from decision.policy.features import AnyFeature
 from decision.policy.policy import Header, Observation
 from decision.policy.records import MAKER
 from decision.policy.tree_decision import build_observer
+from distill.log.features import feature_columns
 
 RUN, TIME, STEP, RTT = "run", "t_ps", "step", "rtt_ns"
 APPLIED, LABEL = "applied", "label"
@@ -55,12 +57,14 @@ class Column:
 @dataclass(frozen=True)
 class Layout:
     """The columns of a log of agents that observe and set what ``header`` says. ``identities``: the columns that name
-    agent and run, of any type; ``quantities``: the others, by name; ``unread``: signals that no feature looks at."""
+    agent and run, of any type; ``quantities``: the others, by name; ``unread``: signals that no feature looks at;
+    ``features``: what may stand in place of signals."""
 
     header: Header
     identities: tuple[str, ...]
     quantities: Mapping[str, Quantity]
     unread: tuple[str, ...]
+    features: Mapping[str, AnyFeature]
 
     @property
     def interface(self) -> Interface:
@@ -68,7 +72,7 @@ class Layout:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (*self.identities, *self.quantities)
+        return (*self.identities, *self.quantities, *self.features)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -104,7 +108,7 @@ def layout(header: Header) -> Layout:
             columns |= {"phase": Quantity(0, 3, {}, default=0), MAKER: Quantity(0, 1, {}, default=0)}
     for kind in (APPLIED, LABEL):
         columns |= dict(zip(prefixed(kind, header), _decided(header, in_force=kind == APPLIED), strict=True))
-    return Layout(header, (agents.agent, RUN), columns, unread)
+    return Layout(header, (agents.agent, RUN), columns, unread, feature_columns(observation))
 
 
 def prefixed(kind: str, header: Header) -> tuple[str, ...]:
@@ -188,6 +192,8 @@ def _complete(layout: Layout, columns: dict[str, Column], present: list[str], wh
     if RTT in names and names & {*TIMESTAMPS}:
         raise InputError(f"{where} has {RTT} and {' and '.join(sorted(names & {*TIMESTAMPS}))}; give one of the two")
     needed = [layout.interface.agent, *(name for name, each in layout.quantities.items() if each.default is None)]
+    if names & {*layout.features}:
+        needed = [layout.interface.agent, TIME, *layout.features]
     for name in needed:
         if name in names or name in (*layout.labels, *layout.applied) or (RTT in names and name in TIMESTAMPS):
             continue

@@ -20,9 +20,10 @@ from decision.ir.arrays import Integers
 from decision.policy.policy import Header
 from decision.policy.records import ACTION, Trajectories
 from distill.log.columns import LABEL, Layout, column_of, layout, resolved
+from distill.log.features import FeatureStates
 from distill.log.files import Log
 from distill.log.labels import ColumnLabels, Labels, first_impossible
-from distill.log.record import KNOWN, LabelledRun
+from distill.log.record import FEATURES, KNOWN, SIGNALS, LabelledRun
 from distill.log.runs import LogRun, read_runs
 from distill.rollout import FILE, IMPORT, KIND, label_names, run_table
 
@@ -71,6 +72,7 @@ def import_log(
             "columns": {each.name: each.source + (f" in {each.unit}" if each.unit else "") for each in found.values()},
             "labels": labels.details(),
             "applied": "column" if rows.applied else "label",
+            "observed": FEATURES if isinstance(runs[0].trajectories, FeatureStates) else SIGNALS,
             "gaps": rows.gaps,
         },
         "rows": len(rows),
@@ -78,7 +80,7 @@ def import_log(
     said = labels.details()
     teacher = str(said["sha256"]) if said["from"] == "teacher" else record_hash(name, header, runs)
     _write(runs, header, folder, details, teacher)
-    unread = tuple(signal for signal in of.unread if signal not in found)
+    unread = () if {*of.features} & {*found} else tuple(signal for signal in of.unread if signal not in found)
     return Imported(len(rows), len(runs), rows.agents, rows.gaps, unread, said)
 
 

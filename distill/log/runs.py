@@ -11,9 +11,10 @@ from decision.ir.arrays import Integers
 from decision.policy.records import ACTION, Columns, Trajectories, record_columns
 from decision.policy.tree_decision import feature_names
 from distill.log.columns import RTT, RUN, STEP, TIME, TIMESTAMPS, Column, Layout
+from distill.log.features import FeatureStates, feature_integers
 from distill.log.files import Log
 from distill.log.order import Order
-from distill.log.values import codes, whole_numbers
+from distill.log.values import codes, decimals, whole_numbers
 from distill.rollout import MAX_BYTES
 
 Progress = Callable[[str], None]
@@ -102,6 +103,10 @@ class _Reading:
             for name, column in self.columns.items()
             if name in self.layout.quantities
         }
+        for name, feature in self.layout.features.items():
+            if name in self.columns:
+                column = self.columns[name]
+                values[name] = feature_integers(feature, decimals(batch[column.source], column, where, first))
         agents = codes(batch[self.columns[agent].source], self.columns[agent], where, first, self.agents)
         runs = np.zeros(rows, dtype=np.int64)
         if RUN in self.columns:
@@ -114,9 +119,9 @@ class _Reading:
             self._pairs(agents, runs), values[TIME], values.get(STEP), self.pair_names, first
         )
         values |= {agent: agents, RUN: runs}
-        for name, column in values.items():
+        for name, integers in values.items():
             narrow = self.kinds.get(name, "int64")
-            self.parts.setdefault(name, []).append(column.astype(narrow))
+            self.parts.setdefault(name, []).append(integers.astype(narrow))
         self.count += rows
 
     def _pairs(self, agents: Integers, runs: Integers) -> Integers:
@@ -141,6 +146,9 @@ class _Reading:
         for name, begin, end in zip(names, bounds, bounds[1:], strict=False):
             part = {column: values[begin:end] for column, values in whole.items()}
             states = Trajectories.of(self._records(part, int(end - begin)), self.layout.interface)
+            if all(feature in part for feature in self.layout.features):
+                features = np.stack([part[feature] for feature in self.layout.features], axis=1)
+                states = FeatureStates.of_features(states, features)
             labels = {label: part[label].astype(np.int64) for label in self.layout.labels if label in part}
             runs.append(LogRun(name, states, labels, numbers[begin:end]))
         return LogRows(runs, len(self.pairs), self.order.gap_count, applied)

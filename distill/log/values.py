@@ -48,6 +48,15 @@ def whole_numbers(array: pa.Array, column: Column, quantity: Quantity, where: st
     return integers
 
 
+def decimals(array: pa.Array, column: Column, where: str, first: int) -> Floats:
+    """The column's values [rows] as they are. InputError names the first that is empty or no number."""
+
+    def refuse(at: int, reason: str) -> InputError:
+        return InputError(f"{place(where, first + at + 1, column)}: {reason}")
+
+    return _numbers(array, refuse).astype(np.float64)
+
+
 def codes(array: pa.Array, column: Column, where: str, first: int, known: dict[Any, int]) -> Integers:
     """A number [rows] for each value of a column of names or numbers, in the order in which they come; ``known`` is
     added to. InputError where a value is empty."""

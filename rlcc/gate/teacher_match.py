@@ -24,6 +24,7 @@ from decision.policy.records import Trajectories, in_step
 from decision.policy.tree_decision import seen_names
 from decision.policy.trigger import ROW, Trigger
 from distill import rollout
+from distill.log.features import FeatureStates
 from distill.log.record import LabelledRun, decided_in
 from distill.options import RolloutOptions
 from netsim.deployment import Deployment
@@ -100,6 +101,8 @@ def actions(
     if trigger is not None:
         rows, _ = states.with_saved(rows, valid, trigger.saved * len(observation.features))
     columns = {name: rows[:, n] for n, name in enumerate(seen_names(observation, trigger))}
+    if isinstance(states, FeatureStates):
+        return _of_features(program, columns, params)
     if not program.interface.context:
         return _knobs(program, columns, params, {} if trigger is None else {ROW: _chosen_row(program, states)})
     kept = program.interface.context[0].name
@@ -152,17 +155,34 @@ def _chosen_row(program: Program, states: Trajectories) -> Integers:
     return np.where(rows.any(axis=1), rows.argmax(axis=1) + 1, 0).astype(np.int64)
 
 
+def _of_features(program: Program, columns: Columns, params: dict[str, int]) -> Floats:
+    """The same where features are on record and signals are not: the action map on the sums of the trees."""
+    if not program.interface.context:
+        return _knobs(program, columns, params, {})
+    product = multiplied(program)
+    assert product is not None
+    decided = _forced(program, columns, params, {})[product.multiplier]
+    multiplier: Floats = np.asarray(decided, dtype=np.float64) / 2**ACTION_BITS
+    return multiplier[:, None] - 1.0
+
+
 def _knobs(program: Program, columns: Columns, params: dict[str, int], kept: Columns) -> Floats:
     """The knobs [N, knobs] that the program sets where its trees see these features [N]; ``kept``: what else it reads
     of the context. Without what it says of the decision itself."""
+    values = _forced(program, columns, params, kept)
+    results = program.results[: len(program.interface.mapped_names)]
+    return np.stack([values[n] for n in results], axis=1).astype(np.float64)
+
+
+def _forced(program: Program, columns: Columns, params: dict[str, int], kept: Columns) -> list[Integers]:
+    """The value of every node [N] where the trees see these features [N], whatever the signals were."""
     sums = program.forest.evaluate(np.stack([columns[name] for name in program.forest.features], axis=1))
     zeros = np.zeros(len(sums), dtype=np.int64)
     event = dict.fromkeys(program.interface.event_names, zeros)
     context = dict.fromkeys([field.name for field in program.state], zeros) | kept
     forced = {n: sums[:, node.imm] for n, node in enumerate(program.nodes) if node.op is Op.TREES}
     values = trace(program, event, params, context, forced=forced)
-    results = program.results[: len(program.interface.mapped_names)]
-    return np.stack([np.broadcast_to(values[n], zeros.shape) for n in results], axis=1).astype(np.float64)
+    return [np.broadcast_to(value, zeros.shape) for value in values]
 
 
 def spans(action: Action) -> Floats:

@@ -1,0 +1,71 @@
+"""Logs of features in place of signals: what the policy saw, as the integers that firmware would have computed.
+
+A feature's integer is a floor (decision.policy.features): the nearest one whose value is not beyond the log's. A log's
+values are decimal, so that a value on the grid may become the integer below; no threshold tells them apart for certain.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from decision.ir.arrays import Floats, Integers
+from decision.ir.formats import FEATURE_LIMIT
+from decision.policy.features import AnyFeature
+from decision.policy.policy import Observation
+from decision.policy.records import Trajectories
+
+FEATURE = "feature."
+"""Begins the names of their columns."""
+HAIR = 1e-9
+"""Of a step: what a decimal value may lie beside the grid."""
+
+
+def feature_columns(observation: Observation) -> dict[str, AnyFeature]:
+    """Returns the features of one decision by the names of their columns."""
+    named = zip(observation.labels, observation.features, strict=True)
+    return {FEATURE + label: feature for label, feature in named}
+
+
+def feature_integers(feature: AnyFeature, values: Floats) -> Integers:
+    """Returns the integers [rows] of values as a policy sees them; beyond the ends of the format the ends."""
+    ends = feature.float_of(np.array([0.0, FEATURE_LIMIT - 1.0]))
+    sign = 1.0 if ends[1] >= ends[0] else -1.0
+    low = np.full(len(values), 0 if feature.storage.startswith("u") else -FEATURE_LIMIT, dtype=np.int64)
+    high = np.full(len(values), FEATURE_LIMIT - 1, dtype=np.int64)
+    # The greatest integer whose value is not beyond: float_of is monotone.
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        steps = feature.float_of(middle.astype(np.float64))
+        reached = sign * (steps - values) <= HAIR * np.maximum(np.abs(values), 1.0)
+        low, high = np.where(reached, middle, low), np.where(reached, high, middle - 1)
+    return np.asarray(low, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class FeatureStates(Trajectories):
+    """Decisions whose features are on record and whose signals are not. ``features`` [N, features of one decision]."""
+
+    features: Integers = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    @staticmethod
+    def of_features(states: Trajectories, features: Integers) -> "FeatureStates":
+        """The same decisions with their features, in the order of ``states``."""
+        return FeatureStates(states.columns, states.position, states.interface, states.places, features)
+
+    def integer_rows(
+        self, observation: Observation, params: Mapping[str, int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        rows, valid = [], np.ones(len(self), dtype=bool)
+        for lag in range(observation.window):
+            for place, feature in enumerate(observation.features):
+                rows.append(self._lagged(self.features[:, place], lag, 0))
+                valid &= self._has_history(lag + (feature.decided is not None))
+        return np.minimum(np.stack(rows, axis=1).astype(np.int64), FEATURE_LIMIT - 1), valid
+
+    def float_rows(self, observation: Observation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        rows, valid = self.integer_rows(observation, {})
+        features = list(observation.features) * observation.window
+        floats = [feature.float_of(rows[:, n].astype(np.float64)) for n, feature in enumerate(features)]
+        return np.stack(floats, axis=1), valid
