@@ -42,4 +42,4 @@ def body_in(firmware: Opened, decider: Decider) -> Body:
         return NetworkBody(decider)
     if isinstance(decider, Model):
         return ModelBody(decider)
-    return StudentBody(decider, firmware.parent("student", firmware.folder))
+    return StudentBody(decider, None if decider.model else firmware.parent("student", firmware.folder))

@@ -1,5 +1,6 @@
 """A forest as a body: of a student, and the base of a model's."""
 
+from pathlib import Path
 from typing import Any
 
 from codegen.body import Body
@@ -49,19 +50,22 @@ class TreeBody(Body):
 
 
 class StudentBody(TreeBody):
-    """``hash``: of the student's artefact, which holds more than the student."""
+    """``artefact``: the hash of the student's folder, which holds more than the student; None of a model's student,
+    which has none."""
 
     file = STUDENT_NAME
     decider: Student
 
-    def __init__(self, student: Student, artefact: str) -> None:
+    def __init__(self, student: Student, artefact: str | None) -> None:
         super().__init__(student)
         self.artefact = artefact
 
-    def hash(self, folder: Any) -> str:
-        return self.artefact
+    def hash(self, folder: Path) -> str:
+        return super().hash(folder) if self.artefact is None else self.artefact
 
     def parents(self) -> dict[str, str]:
+        if self.artefact is None:
+            return {"model": self.decider.model}
         return {"student": self.artefact, "teacher": self.decider.teacher}
 
     def probes(self) -> Probes | None:
@@ -103,9 +107,10 @@ class StudentBody(TreeBody):
         lags = range(observation.window)
         shown = [f for f in observation.features if any(feature_name(f, lag) in looked_at for lag in lags)]
         return super().words(lowered, printer) | {
-            "made": "distilled",
+            "made": "read" if self.decider.model else "distilled",
             "meanings": [feature.meaning() for feature in shown],
-            "teacher_hash": self.decider.teacher,
+            "origin": "model" if self.decider.model else "teacher",
+            "teacher_hash": self.decider.model or self.decider.teacher,
             "line_rate_bytes": (observation.line_rate or 0) // 8,
         }
 

@@ -270,7 +270,7 @@ def _off(distance: dict[str, Any], noise: dict[str, Any], tolerance: Tolerance) 
     return f"{off} ({distance['scenario']}, {ratio})"
 
 
-def not_served(details: dict[str, Any]) -> Figures:
+def not_served(details: Mapping[str, Any]) -> Figures:
     """Returns the targets that the firmware does not serve, and those without a setting for a knob."""
     left_out = {f"no {name}": reason for name, reason in details["left_out"].items()}
     dropped = details.get("dropped", {}).items()
@@ -292,9 +292,14 @@ def emit(
         options=options.compiler(),
         fix=tuple(options.constants),
     )
+    emitted_figures(details, figures)
+
+
+def emitted_figures(details: Mapping[str, Any], figures: Figures) -> None:
+    """Add what a firmware folder of trees for a target came to; ``details``: of its manifest."""
     points, form = details["threshold_points"], details["form"]
     figures |= {
-        "target": options.target,
+        "target": details["target"],
         "context": f"{details['context_bytes']} of {details['context_limit']} B",
         "trees": f"{form['form']}, {form['predicted']['tables']} B of tables" if form else "none",
         **not_served(details),

@@ -69,6 +69,15 @@ def from_catboost(model: Any, grid: Path | Grid) -> Model:
     return hold(integers, forest.library.lower(), lambda names, rows: of_catboost(model, names, rows))
 
 
+def read_forest(path: Path) -> tuple[Forest, str]:
+    """Returns the trees of a library's file as rationals, and which of the ``formats`` it has; InputError for others,
+    also for a model of rlcc, whose features are integers of a grid of its own."""
+    forest, kind = _read(path)
+    if isinstance(forest, Model):
+        raise InputError(f"{path} is a model of rlcc on a grid of its own; give the file of the library that made it")
+    return forest, kind
+
+
 def _read(path: Path) -> tuple[Forest | Model, str]:
     """By what the file is, whatever it is called."""
     content = read_bytes(path)

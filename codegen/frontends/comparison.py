@@ -8,7 +8,7 @@ What could not be compared is said as such; it changes no byte of the firmware.
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -101,16 +101,18 @@ def compare(model: Model, kind: str, content: bytes, rows: Integers) -> Comparis
     library = LIBRARIES[kind][0]
     if not len(inside) or not model.features:
         return Comparison("not compared: no row", library)
-    found = predicted(model, kind, content, inside)
+    names = [f.name for f in model.features]
+    found = predicted(kind, content, names, physical(model, inside))
     return Comparison(found, library) if isinstance(found, str) else judged(model, inside, found)
 
 
-def predicted(model: Model, kind: str, content: bytes, rows: Integers) -> Predictions | str:
-    """What the library of a model file says of rows, in a process of its own; or why it says nothing."""
+def predicted(kind: str, content: bytes, names: Sequence[str], rows: Floats) -> Predictions | str:
+    """What the library of a model file says of rows [N, names] of values, in a process of its own; or why it says
+    nothing."""
     with temporary.folder() as folder:
         source, given, out = folder / f"model{SUFFIXES[kind]}", folder / "rows.npz", folder / "predictions.npz"
         source.write_bytes(content)
-        np.savez(given, names=np.array([f.name for f in model.features]), rows=physical(model, rows))
+        np.savez(given, names=np.array(names), rows=rows)
         command = [sys.executable, "-P", str(CHILD), kind, *map(str, (source, given, out)), str(CPU_S)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=WALL_S, check=False, cwd=folder)

@@ -37,7 +37,7 @@ def quantise(forest: Forest, grid: Grid) -> Model:
     roots = [_node(tree, features, places, ranges, bits) for tree in forest.trees]
     constants = [root.value for root in roots if isinstance(root, Leaf)]
     bias = tuple(rounded(b, bits) + sum(c[k] for c in constants) for k, b in enumerate(forest.bias))
-    error = [_rounding(forest.bias[k], column, bits) + _stray(forest, k, column) for k, column in enumerate(columns)]
+    error = library_error(forest, bits)
     return Model(
         features=features,
         trees=tuple(root for root in roots if isinstance(root, Branch)),
@@ -50,6 +50,12 @@ def quantise(forest: Forest, grid: Grid) -> Model:
         margin=_margin(forest, error),
         library=forest.library if forest.library in SECOND_HAND else "",
     )
+
+
+def library_error(forest: Forest, bits: int) -> list[Fraction]:
+    """By how much each output with ``bits`` fraction bits can differ from the library's: upper bounds."""
+    columns = _columns(forest)
+    return [_rounding(forest.bias[k], column, bits) + _stray(forest, k, column) for k, column in enumerate(columns)]
 
 
 def rounded(value: Fraction, bits: int) -> int:

@@ -20,11 +20,13 @@ NAME = "student.json"
 
 @dataclass(frozen=True)
 class Student(Headed):
-    """A student and what it was made from. ``report`` holds figures of the distillation."""
+    """A policy of trees and what it was made from: ``teacher``, the hash of the one that was distilled, or ``model``,
+    that of a model's file that was read; the other is empty. ``report`` holds figures of it."""
 
     forest: Forest
     teacher: str
     report: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
 
     @cached_property
     def _program(self) -> Program:
@@ -39,7 +41,7 @@ class Student(Headed):
         content = {
             "format": FORMAT,
             "name": self.name,
-            "teacher": self.teacher,
+            **({"model": self.model} if self.model else {"teacher": self.teacher}),
             **self.header.model_dump(mode="json"),
             "report": self.report,
             "ensemble": self.forest.to_json(),
@@ -47,9 +49,9 @@ class Student(Headed):
         write_atomically(folder / NAME, dump_json(content))
 
 
-def writable_names(name: str, teacher: str) -> bool:
-    """A policy's name and a teacher's hash stand in comments of the C: nothing that could end one."""
-    return bool(re.fullmatch(POLICY_NAME, name) and re.fullmatch("[0-9a-f]{12,64}", teacher))
+def writable_names(name: str, origin: str) -> bool:
+    """A policy's name and the hash of what it was made from stand in comments of the C: nothing that could end one."""
+    return bool(re.fullmatch(POLICY_NAME, name) and re.fullmatch("[0-9a-f]{12,64}", origin))
 
 
 def load_student(path: Path) -> Student:
@@ -64,12 +66,14 @@ def read_student(content: bytes, where: str) -> Student:
         if data["format"] != FORMAT:
             raise InputError(f"{where} has format {data['format']!r}, not {FORMAT}; distil the student again")
         header = header_of(data, where)
-        name, teacher, report = str(data["name"]), str(data["teacher"]), dict(data["report"])
+        model = str(data.get("model", ""))
+        teacher = "" if model else str(data["teacher"])
+        name, report = str(data["name"]), dict(data["report"])
         forest = Forest.from_json(data["ensemble"])
-        if not writable_names(name, teacher):
-            raise InputError(f"{where} has a name or a teacher's hash that rlcc does not write; distil it again")
+        if not writable_names(name, teacher or model) or (model and "teacher" in data):
+            raise InputError(f"{where} has a name or a hash of its origin that rlcc does not write; make it again")
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where} is not a student of rlcc ({error!r}); distil it again") from None
-    student = Student(name, header, forest, teacher, report)
+    student = Student(name, header, forest, teacher, report, model)
     student.program()
     return student

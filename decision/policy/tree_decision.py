@@ -52,13 +52,14 @@ def build(
     if forest.features != names:
         seen, offered = ", ".join(forest.features), ", ".join(names)
         raise InputError(f"the student looks at {seen}, but the observation offers {offered}")
-    if forest.leaf_bits != action.leaf_bits:
-        raise InputError(f"the leaves have {forest.leaf_bits} fraction bits, the action map needs {action.leaf_bits}")
-    takes = action.sums + (trigger is not None)
-    if forest.outputs != takes:
+    count = forest.outputs - (trigger is not None)
+    if count not in (action.sums, action.outputs):
+        takes = action.sums + (trigger is not None)
         raise InputError(
             f"the forest has {forest.outputs} outputs, the action map takes {takes}; distil the student again"
         )
+    if forest.leaf_bits != action.leaf_bits and count == action.sums:
+        raise InputError(f"the leaves have {forest.leaf_bits} fraction bits, the action map needs {action.leaf_bits}")
     compact = forest.only_used()
     b = ProgramBuilder(compact, observation.agents)
 
@@ -67,11 +68,11 @@ def build(
     kept = _saved(history, observation, action, [name for name in compact.features if name.startswith(SAVED)])
     values |= kept
     args = tuple(values[name] for name in compact.features)
-    single = action.sums == 1
-    fire = -1 if trigger is None else b.add(Op.TREES, args, action.sums, "trigger", "sum of the trigger's trees")
+    single = count == 1
+    fire = -1 if trigger is None else b.add(Op.TREES, args, count, "trigger", "sum of the trigger's trees")
     sums = [
         b.add(Op.TREES, args, k, "trees" if single else f"sum_{k}", "sum of the trees" if single else "")
-        for k in range(action.sums)
+        for k in range(count)
     ]
     if trigger is None:
         return finish(history, action, sums)

@@ -14,6 +14,7 @@ BITS = click.Choice(["8", "16"])
 @click.command()
 @click.argument("source", type=FOLDER)
 @click.option("--grid", type=FOLDER, help="Feature ranges of a model file, TOML.")
+@click.option("--policy", type=FOLDER, help="What a model file observes and sets, TOML: the model becomes a policy.")
 @model_options("emit", "target")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the random test vectors.")
 @model_options("emit", "engine", "optimise", "form", choices={"form": (*TREE_FORMS, *NETWORK_FORMS)})
@@ -34,6 +35,7 @@ def command() -> None:
     """Write the firmware folder OUT: C, header, test vectors and manifest; for a student or network also the adapter.
 
     SOURCE is a student's folder, or a model file of CatBoost (cbm, JSON), XGBoost (JSON), LightGBM (text) or treelite.
-    A model file is compared with its library if that is installed: OUT.compared.json. With --form mlp-int8 or
-    lstm-int8, SOURCE is a teacher whose network is quantised.
+    A model file needs --grid, for C of its features alone, or --policy, for a policy of agents in a network. It is
+    compared with its library if that is installed: OUT.compared.json. With --form mlp-int8 or lstm-int8, SOURCE is a
+    teacher whose network is quantised.
     """

@@ -16,13 +16,15 @@ OF_NETWORKS = ("rollouts", "recipe", "activation_bits", "hidden_bits", "context_
 """Options that only a network's form takes, besides --target."""
 
 
-def handle(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: Path, **asked: Any) -> None:
+def handle(
+    source: Path, grid: Path | None, policy: Path | None, seed: int, dumps: Path | None, out: Path, **asked: Any
+) -> None:
     chosen = given(asked)
     with stage("emit") as (figures, progress), repeated(progress) as say:
         if not source.exists():
             raise InputError(f"there is no {source}; give the folder of a student or a teacher, or a model file")
         if chosen.get("form") in NETWORK_FORMS:
-            others = {"grid": grid, "dump-passes": dumps}
+            others = {"grid": grid, "policy": policy, "dump-passes": dumps}
             refused = [name for name in chosen if name not in ("form", "target", *OF_NETWORKS)]
             refused += [name for name, value in others.items() if value is not None]
             if refused:
@@ -35,14 +37,22 @@ def handle(source: Path, grid: Path | None, seed: int, dumps: Path | None, out: 
         if refused:
             raise InputError(f"{flag(refused[0])} is of networks; give --form {' or '.join(NETWORK_FORMS)} too")
         options = validate(EmitOptions, chosen, "options of rlcc emit")
-        if source.is_file():
-            if "target" in chosen or "constants" in chosen:
-                raise InputError("--target and --constants are for students; the C of a model fits any target")
-            _emit_model(source, grid, options, seed, out, figures, say, dumps)
-        else:
-            if grid is not None:
-                raise InputError("--grid is for model files; a student brings its grid along")
+        if not source.is_file():
+            if grid is not None or policy is not None:
+                said = "--grid" if grid is not None else "--policy"
+                raise InputError(f"{said} is for model files; a student brings its own along")
             stages.emit(source, options, seed, out, figures, dumps)
+        elif policy is not None:
+            if grid is not None:
+                raise InputError("--grid and --policy both say what the model's columns are; leave out one of the two")
+            _emit_policy(source, policy, options, seed, out, figures, say, dumps)
+        else:
+            if "target" in chosen or "constants" in chosen:
+                raise InputError(
+                    "--target and --constants are of policies; give --policy too, or leave them out: the C of a model "
+                    "alone fits any target"
+                )
+            _emit_model(source, grid, options, seed, out, figures, say, dumps)
 
 
 def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, figures: Figures) -> None:
@@ -92,6 +102,28 @@ def _apart(off: dict[str, Any]) -> str:
 
 def _entries(off: dict[str, Any]) -> str:
     return "rows chosen" if "differ" in off else "entries of its tables looked up"
+
+
+def _emit_policy(
+    path: Path,
+    policy: Path,
+    options: EmitOptions,
+    seed: int,
+    out: Path,
+    figures: Figures,
+    say: Progress,
+    dumps: Path | None,
+) -> None:
+    from codegen.emit import Emission
+    from codegen.policy_model import emit_policy
+
+    emission = Emission(options.target, seed, options.compiler(), tuple(options.constants))
+    details = emit_policy(path, policy, out, emission, dumps=dumps, say=say)
+    figures["model"] = f"{counted(details['trees'], 'tree')} of depth <= {details['depth']}, as {details['policy']}"
+    stages.emitted_figures(details, figures)
+    if details["notes"]:
+        figures["notes"] = "; ".join(details["notes"])
+    figures["comparison"] = details["comparison"]
 
 
 def _emit_model(

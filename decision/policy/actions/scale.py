@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from decision.artefact.errors import InputError
+from decision.ir.argmax import argmax
 from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interface import Interface
@@ -125,7 +126,7 @@ class Multiplier(Scale):
 
 class Table(Scale):
     """One of a few multipliers, ascending; the network has one logit an entry and the greatest wins (first on a tie).
-    The student regresses the index, which is rounded to the nearest and clamped."""
+    A student regresses the index, which is rounded to the nearest and clamped, or has a sum an entry."""
 
     kind: Literal["table"]
     multipliers: list[float] = Field(min_length=2, max_length=256)
@@ -162,9 +163,13 @@ class Table(Scale):
         return np.asarray(nearest[:, None], dtype=np.float64)
 
     def integer(self, b: ProgramBuilder, sums: Sequence[int]) -> tuple[int, ...]:
-        half = b.const(1 << (self.leaf_bits - 1))
-        top = ((len(self.multipliers) - 1) << self.leaf_bits) + (1 << self.leaf_bits) - 1
-        raised = clamp(b, b.add(Op.ADD, (sums[0], half)), 0, top, "index_q10", "")
-        index = b.add(Op.SHR, (raised,), self.leaf_bits, "index", "entry of the action table")
+        index = argmax(b, sums, "index") if len(sums) > 1 else self._nearest(b, sums[0])
         b.tables.append(tuple(round((m - 1) * ONE) for m in self.multipliers))
         return (b.add(Op.TABLE, (index,), len(b.tables) - 1, "decided_q16", "multiplier of the rate - 1"),)
+
+    def _nearest(self, b: ProgramBuilder, total: int) -> int:
+        """The entry nearest to a sum."""
+        half = b.const(1 << (self.leaf_bits - 1))
+        top = ((len(self.multipliers) - 1) << self.leaf_bits) + (1 << self.leaf_bits) - 1
+        raised = clamp(b, b.add(Op.ADD, (total, half)), 0, top, "index_q10", "")
+        return b.add(Op.SHR, (raised,), self.leaf_bits, "index", "entry of the action table")

@@ -269,7 +269,9 @@ def changed(node, path, unit):
 def test_a_process_of_its_own_says_the_same(case, told, monkeypatch):
     path, _, model, rows, found = told(case)
     monkeypatch.setattr(comparison, "CPU_S", 60)  # however busy the machine is
-    apart = predicted(model, {"catboost, unseen": "catboost"}.get(case, case), path.read_bytes(), rows)
+    names = [feature.name for feature in model.features]
+    kind = {"catboost, unseen": "catboost"}.get(case, case)
+    apart = predicted(kind, path.read_bytes(), names, physical(model, rows))
     assert isinstance(apart, Predictions), apart
     np.testing.assert_array_equal(apart.raw, found.raw)
     assert (apart.labels is None) == (found.labels is None)
