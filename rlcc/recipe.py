@@ -29,6 +29,7 @@ from netsim.tolerance import DEFAULT, Allowance, tolerance
 from rlcc.agents import AgentOptions
 from rlcc.evaluation import linux, prediction
 from rlcc.evaluation.grid import Grid
+from rlcc.gate.requirements import Requirement, requirement
 from rlcc.scenario_lists import listed
 from rlcc.search.options import SearchOptions
 from verify.trusted.properties import Property
@@ -215,6 +216,19 @@ class OnLinux(_Strict):
         return prediction.grid(firmware, self.paths, self.scenarios, self.duration, self.seed)
 
 
+def _requirement(text: object) -> Requirement:
+    if isinstance(text, Requirement):
+        return text
+    if not isinstance(text, str):
+        raise ValueError(f'{text!r} is no requirement; give a text such as "goodput >= 0.9"')
+    try:
+        return requirement(text)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+Required = Annotated[Requirement, BeforeValidator(_requirement), PlainSerializer(Requirement.text)]
+
 DEFAULT_TOLERANCE = ", ".join(f'{name} = "{allowed.text()}"' for name, allowed in DEFAULT.items())
 
 
@@ -234,6 +248,11 @@ class GateOptions(_Strict):
     )
     tolerance: Annotated[Tolerance, Shown(default=DEFAULT_TOLERANCE)] = Field(
         default=dict(DEFAULT), description="Allowed difference of each metric from the teacher's."
+    )
+    require: list[Required] = Field(
+        default=[],
+        exclude_if=lambda required: not required,
+        description='Requirement on the closed loop by itself: "goodput >= 0.9".',
     )
     match: Match = Match()
     neighbourhood: Neighbourhood = Neighbourhood()

@@ -17,6 +17,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, opened
 from decision.policy.model import Model
 from decision.policy.neighbourhood import Around
+from decision.policy.student import Student
 from distill.options import DistillOptions, RolloutOptions
 from emulator.build import Build
 from emulator.firmware import TREES_ONLY
@@ -445,7 +446,8 @@ def distance(
     decider, _ = checked_program(firmware.manifest)  # or another student is bounded than is proved
     if isinstance(decider, Model):
         raise InputError(f"{firmware.folder} is of a model made elsewhere, which has no teacher")
-    if firmware.manifest.parents.get("teacher") != teacher.hash:
+    read = isinstance(decider, Student) and bool(decider.model)
+    if not read and firmware.manifest.parents.get("teacher") != teacher.hash:
         named = f"{teacher.policy.name} {teacher.hash[:12]}"
         raise InputError(f"{firmware.folder} was made from another teacher than {named}; give that one")
     claim = distance(decider, teacher.policy, teacher.weights, teacher.hash, around, progress)

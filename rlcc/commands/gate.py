@@ -33,6 +33,7 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
     "--rollouts", type=FOLDER, help="Held-out rollouts of `rlcc rollout`. [default: simulated with a separate seed]"
 )
 @model_options("gate", *CLOSED_LOOP_FLAGS, flags=CLOSED_LOOP_FLAGS, default="the recipe's, or {}")
+@model_options("gate", "require")
 @click.option(
     "--certificate", type=FOLDER, help="Certificate file. [default: certificate/certificate.json next to FIRMWARE]"
 )
@@ -68,7 +69,7 @@ def command() -> None:
     """Judge FIRMWARE: equality with the model, proof, worst case and budget, sizes, regression, actions and closed
     loop.
 
-    --quick judges all but actions and closed loop. A model from another library has no teacher; its actions and closed
-    loop are not judged. Writes verdict.json, junit.xml, summary.md and report.html. Exit code 0: PASS or QUICK PASS, 1:
-    FAIL, 2: could not run.
+    --quick judges all but actions and closed loop. A model from another library has no teacher: its actions are not
+    judged, and its closed loop, if it is a policy, by --require alone. Writes verdict.json, junit.xml, summary.md and
+    report.html. Exit code 0: PASS or QUICK PASS, 1: FAIL, 2: could not run.
     """

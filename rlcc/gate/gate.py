@@ -71,6 +71,8 @@ from rlcc.gate.neighbourhood import furthest
 from rlcc.gate.provenance import PARENTS, provenance
 from rlcc.gate.reference import Reference, check_same_engine, regression
 from rlcc.gate.remembered import Remembered
+from rlcc.gate.requirements import measured as loop_figures
+from rlcc.gate.requirements import required
 from rlcc.gate.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
 from rlcc.gate.triggers import Shares, budget_by_trigger, mean_by_trigger, mean_not_judged, share
 from rlcc.gate.verdict import Check, Group, Verdict, WorstPath
@@ -94,6 +96,7 @@ NO_CELLS = "an int8 network has no thresholds, so no cells: states that no rollo
 NO_DISTANCE = "these agents set knobs anew, not a multiplier of a rate; actions are compared on rollouts only"
 NO_HELD_OUT = "no --rollouts: import a log that the student was not fitted to, and give its rollouts"
 NO_NETWORK = "decisions from a log, no teacher that could decide in a network"
+SCORES = "its trees score the entries of a table; how far a score is from a teacher's action is not defined"
 OTHER_EYES = "student and teacher do not observe or set the same"
 SIMULATED: tuple[Group, ...] = ("teacher", "network")
 """Groups of checks that run rollouts and networks; a quick verdict goes without them."""
@@ -170,8 +173,11 @@ def judge(
         same_artefact(manifest, contender.hash)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
     pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"), asked.teacher)
+    policy = None if isinstance(decider, Model) else decider
+    labelled = decider if pair is None and isinstance(decider, Student) and labels_of(decider) is not None else None
+    has_actions = pair is not None or labelled is not None
     checks = as_emitted(differences(manifest, decider))
-    checks.append(provenance(manifest, pair.teacher if pair else None))
+    checks.append(provenance(manifest, pair.teacher if pair and "teacher" in manifest.parents else None))
     measured: dict[str, Any] = {}
     path: WorstPath | None = None
     sights = Sights(manifest, decider, pair.teacher if pair else None)
@@ -190,18 +196,25 @@ def judge(
             checks += budget_by_trigger(core.report, options)
         if quick:
             checks += [mean_not_judged()] if triggers else []
-        elif isinstance(decider, Student) and pair is None:
-            if not equal:
-                checks += not_judged([group for group in SIMULATED if group not in left_out], UNEQUAL)
-            elif asked.rollouts is not None:
+        elif policy is None:
+            checks += without_teacher("teacher.actions", "network.closed_loop")
+        elif not equal:
+            groups = _groups(options, has_actions, policy is not None)
+            checks += not_judged([one for one in SIMULATED if one in groups and one not in left_out], UNEQUAL)
+        elif labelled is not None:
+            if asked.rollouts is not None:
                 say("actions beside the labels")
-                errors = compare_labels(with_values(program), decider, asked.rollouts)
+                errors = compare_labels(with_values(program), labelled, asked.rollouts)
                 checks += _of_file(manifest, teacher_checks(errors, options.match))
                 measured["teacher"] = vars(errors)
         elif pair is None:
-            checks += without_teacher()
-        elif not equal:
-            checks += not_judged(SIMULATED, UNEQUAL)
+            outcomes = _alone(job, policy, decision_latency_ps(core.report))
+            sights = replace(sights, outcomes=tuple(outcomes))
+            checks += without_teacher("teacher.actions")
+            checks += _of_file(
+                manifest, [*required(outcomes, options.require), *loop_figures(outcomes, options.require)]
+            )
+            measured["network"] = [outcome.to_json() for outcome in outcomes]
         else:
             runs = _held_out(job, pair)
             met = StatesMet(pair.pupil, pair.teacher.policy)
@@ -215,6 +228,7 @@ def judge(
             comparisons = compare_networks(outcomes, options.tolerance)
             beside = [*teacher_checks(errors, options.match), *around]
             beside += network(outcomes, comparisons, options.tolerance)
+            beside += required([one for one in outcomes if one.policy == STUDENT], options.require)
             checks += _of_file(manifest, beside)
             measured |= {"teacher": vars(errors), "network": [outcome.to_json() for outcome in outcomes]}
             measured["fidelity"] = [one.to_json() for one in comparisons]
@@ -227,7 +241,7 @@ def judge(
         if opened(firmware, "firmware").hash != manifest.hash:
             raise InputError(f"{firmware} was changed while it was judged; judge it again")
     else:
-        groups = _groups(options, teaches=not isinstance(decider, Model))
+        groups = _groups(options, has_actions, policy is not None)
         checks += not_judged([group for group in groups if group not in left_out], NOT_EMITTED)
     verdict = Verdict(
         policy=decider.name,
@@ -244,11 +258,12 @@ def judge(
     return Judgement(verdict, sights)
 
 
-def _groups(options: GateOptions, *, teaches: bool) -> list[Group]:
-    """The groups of checks beyond that of the emitted files."""
+def _groups(options: GateOptions, teaches: bool, steers: bool) -> list[Group]:
+    """The groups of checks beyond that of the emitted files, of what has a teacher, and agents in a network."""
     groups: list[Group] = ["object code", "size", "proof", "budget"]
     groups += ["behaviour"] if options.property else []
-    return groups + (list(SIMULATED) if teaches else [])
+    groups += ["teacher"] if teaches else []
+    return groups + (["network"] if steers else [])
 
 
 def _of_file(firmware: Opened, checks: Iterable[Check]) -> list[Check]:
@@ -395,6 +410,21 @@ def _beside_the_teacher(
     return errors, outcomes
 
 
+def _alone(job: _Job, policy: Pupil, latency_ps: int) -> list[PolicyMetrics]:
+    """A policy without a teacher in the gate's networks."""
+    options = job.options
+    with _deciding(job, policy) as ours:
+        return closed_loop.run(
+            [Entry(STUDENT, ours, latency_ps, sampling(len(options.scenarios)))],
+            options.scenarios,
+            options.seeds,
+            deployment=job.evidence.deployment,
+            duration_ps=options.duration,
+            window_ps=options.window,
+            progress=job.say,
+        )
+
+
 @contextmanager
 def _deciding(job: _Job, pupil: Pupil) -> Iterator[PolicySpec]:
     """The integer program, interpreted; of a network, whose operator the simulator does not have, the C that is as rlcc
@@ -438,6 +468,8 @@ def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) 
         return [eyes, without_cells(OTHER_EYES, passed=False), all_states(OTHER_EYES, asked)], nothing
     if isinstance(pair.pupil, NetworkPolicy):
         return [eyes, without_cells(NO_CELLS, passed=not asked.proof), all_states(NO_CELLS, asked)], nothing
+    if pair.pupil.forest.outputs > 1:
+        return [eyes, without_cells(SCORES, passed=not asked.proof), all_states(SCORES, asked)], nothing
     job.say("actions in the cells of the forest")
     outside = furthest(pair.pupil, teacher, asked)
     checks, measured = [eyes, neighbourhood(outside, asked)], {"neighbourhood": vars(outside)}
@@ -464,19 +496,21 @@ def _pair(
     decider: Decider, path: Path | None, firmware: Path, expected: str | None, loaded: Teacher | None
 ) -> _Pair | None:
     """A student or a network with the teacher in ``path`` that it was made from, ``loaded`` before or read now; None
-    for a model made elsewhere, which has none, and for a student of recorded labels whose teacher is not given."""
+    for a model made elsewhere and a student of recorded labels, which have none. A model that is a policy may be set
+    beside any teacher."""
     if isinstance(decider, Model):
         if path is not None:
             raise InputError(f"{firmware} is of a model made elsewhere, which has no teacher; judge it without one")
         return None
-    if path is None and labels_of(decider) is not None:
-        return None
+    read = isinstance(decider, Student) and bool(decider.model)
     if path is None:
+        if read or labels_of(decider) is not None:
+            return None
         raise InputError("rlcc gate needs --teacher or a --recipe that names one")
     if loaded is None and (kind := kind_of(path)) != "teacher":
         raise InputError(f"{path} is a {kind}, not the teacher that {firmware} is to be compared with")
     teacher = loaded or load(path)
-    if teacher.hash != expected:
+    if not read and teacher.hash != expected:
         raise InputError(f"{firmware} was made from another teacher than {path}; give the one it came from")
     return _Pair(decider, teacher, path)
 

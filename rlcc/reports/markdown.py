@@ -5,10 +5,11 @@ from rlcc.reports.legend import COLUMNS
 
 
 def markdown(verdict: Verdict) -> str:
+    hashes = {"firmware": verdict.firmware, "student": verdict.student, "teacher": verdict.teacher}
     lines = [
         f"# {verdict.outcome}: {cell(verdict.policy)} on {cell(verdict.profile)}",
         "",
-        f"firmware `{verdict.firmware[:12]}`, student `{verdict.student[:12]}`, teacher `{verdict.teacher[:12]}`",
+        ", ".join(f"{name} `{of[:12]}`" for name, of in hashes.items() if of),
         "",
         "## Checks",
         "| " + " | ".join(COLUMNS) + " |",

@@ -25,7 +25,7 @@ def again(
 ) -> Again:
     """``recipe``: the name of its file, where there was one."""
     quick = " --quick" if verdict.quick else ""
-    simulated = bool(verdict.teacher) and not verdict.not_judged
+    simulated = (bool(verdict.teacher) or "network" in verdict.measured) and not verdict.not_judged
     if recipe is not None:
         file = shlex.quote(recipe)
         commands = [f"rlcc run {file}", f"rlcc gate firmware --recipe {file}{quick}"]
@@ -34,9 +34,10 @@ def again(
         asked = [f"--profile {engine.profile} --compiler {engine.compiler} --optimise={engine.optimise}"]
         asked += [f'--budget "{options.budget / US_PS:g} us"']
         asked += [] if options.proof else ["--no-certificate"]
-        asked += [] if options.neighbourhood.proof or not simulated else ["--no-distance-proof"]
+        asked += [] if options.neighbourhood.proof or not verdict.teacher or verdict.not_judged else ["--no-distance-proof"]
         asked += [f"--scenario {shlex.quote(name)}" for name in options.scenarios if simulated]
         asked += [f"--seed {seed}" for seed in options.seeds if simulated]
+        asked += [f"--require {shlex.quote(one.text())}" for one in options.require if simulated]
         asked += _limits(options)
         commands = [f"rlcc gate firmware{teacher} {' '.join(asked)}{quick}"]
     hashes = {"firmware": verdict.firmware, "student": verdict.student, "teacher": verdict.teacher}
@@ -60,6 +61,8 @@ def again(
         judged["seed of the emission"] = str(firmware.seed)
     if not simulated:
         judged = {"engine": verdict.profile}
+    elif not verdict.teacher:
+        del judged["held-out rollouts"]
     return Again(
         tuple(commands),
         {"hashes": {name: hash for name, hash in hashes.items() if hash}, "judged with": judged, "versions": made},
