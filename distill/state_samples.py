@@ -32,7 +32,7 @@ def state_samples(student: Student, teacher: Teacher, weight: float, seed: int, 
     random = np.random.default_rng(seed)
     observation = student.observation
     width, columns = len(observation.features), observation.size
-    observer, nodes, _ = build_observer(observation)
+    observer, nodes, *_ = build_observer(observation)
     past = [f for f, feature in enumerate(observation.features) if isinstance(feature, PreviousAction)]
     row = np.zeros((FLOWS, columns), dtype=np.int64)
     rows: list[np.ndarray] = []

@@ -160,7 +160,7 @@ def columns_of(policy: ModelPolicy, seen_as: type[np.floating[Any]]) -> tuple[Co
     """The model's columns, in its own order. ``seen_as``: the float in which the library takes a value."""
     observation, layout = policy.observation, policy.input
     labels, told = observation.labels, policy.input.columns_of(observation.labels)
-    observer, nodes, _ = build_observer(observation)
+    observer, nodes, *_ = build_observer(observation)
     oldest_first = layout.order == "oldest_first"
     columns = []
     for place in range(policy.columns):

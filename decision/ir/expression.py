@@ -14,6 +14,7 @@ nothing else. So a product with a root becomes a square, and a root or a sign ar
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interface import STORAGE_RANGE
@@ -29,7 +30,8 @@ COUNTED = "decisions_made"
 class Nodes:
     """Where integers are built: ``in_force`` the node of the knob that the context keeps (``in_force_q32`` as Q0.32, if
     any), ``decided`` those of what has been decided now, by name, ``past`` gives the node of an expression's value so
-    many decisions ago, ``count`` that of the decisions before this one, at most so many."""
+    many decisions ago, ``count`` that of the decisions before this one, at most so many; ``carry`` is told the node of
+    what an expression carries on (decision.ir.carried)."""
 
     b: ProgramBuilder
     in_force: int = -1
@@ -37,6 +39,7 @@ class Nodes:
     decided: Mapping[str, int] = field(default_factory=dict)
     past: Callable[["Past"], int] | None = None
     count: Callable[["Count"], int] | None = None
+    carry: Callable[[Any, int], None] | None = None
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,17 @@ class Signal:
 
 
 @dataclass(frozen=True)
+class Span:
+    """The time from one timestamp of the event to another, which features name like a signal. Both wrap at 2^32."""
+
+    name: str
+    unit: str
+    meaning: str
+    later: str
+    earlier: str
+
+
+@dataclass(frozen=True)
 class Knob:
     """One integer that a decision sets. ``low..high``: what the device takes. ``not_below``: a knob before it that must
     not be greater. ``finer``: fraction bits beyond these that the context and the network keep of it. ``tells``: it
@@ -124,12 +135,13 @@ class Knob:
 
 @dataclass(frozen=True)
 class Interface:
-    """The structures of one kind of decision. ``context``: fields that every decider of it remembers, before its own
-    (a knob in force); a context that is all zero is a new agent's. ``mixes``: groups of signals that are independent of
-    each other; vectors that are exact in one feature meet those of another by shuffling the groups. ``new_phase``: of a
-    new agent, where the first field of the context holds a phase above the ``PHASE_SHIFT`` bits of its knob in force;
-    None where it holds the knob alone. ``initial``: the parameter that says what is in force in a new agent.
-    ``site``: where its agents live in a network (netsim/core/SITE_site.cpp); None: at the site of its own name."""
+    """The structures of one kind of decision. ``context``: fields that every decider of it remembers, before its own (a
+    knob in force); a context that is all zero is a new agent's. ``mixes``: groups of signals that are independent of
+    each other; vectors that are exact in one feature meet those of another by shuffling the groups. ``new_phase``:
+    of a new agent, where the first field of the context holds a phase above the ``PHASE_SHIFT`` bits of its knob in
+    force; None where it holds the knob alone. ``initial``: the parameter that says what is in force in a new agent.
+    ``spans``: times between timestamps of the event. ``site``: where its agents live in a network
+    (netsim/core/SITE_site.cpp); None: at the site of its own name."""
 
     name: str
     agent: AgentKind
@@ -142,6 +154,7 @@ class Interface:
     new_phase: int | None = None
     initial: str | None = None
     site: str | None = None
+    spans: tuple[Span, ...] = ()
 
     @property
     def site_name(self) -> str:
@@ -169,10 +182,16 @@ class Interface:
         groups = (("context", self.context), ("event", self.event), ("params", self.params))
         return {f"{group}.{signal.name}": signal for group, signals in groups for signal in signals}
 
+    @property
+    def timestamps(self) -> tuple[str, ...]:
+        """The signals of the event that are points in time, and wrap."""
+        return tuple(dict.fromkeys(name for span in self.spans for name in (span.earlier, span.later)))
+
     def unit_of(self, name: str) -> str:
-        """Of a signal or a knob. KeyError where there is neither."""
-        signals = {signal.name: signal.unit for signal in self.signals().values()}
-        return (signals | {knob.name: knob.unit for knob in self.knobs})[name]
+        """Of a signal, a span or a knob. KeyError where there is none of them."""
+        units = {signal.name: signal.unit for signal in self.signals().values()}
+        units |= {span.name: span.unit for span in self.spans}
+        return (units | {knob.name: knob.unit for knob in self.knobs})[name]
 
     def since(self, key: str) -> str | None:
         """The key of the timestamp that a signal comes after; None where it is none that does."""

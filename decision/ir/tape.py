@@ -6,7 +6,7 @@
 A step is one float64 operation, rounded once, so that every evaluator gets the same bits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
@@ -51,12 +51,14 @@ class Step:
 @dataclass(frozen=True)
 class Kept:
     """A register whose value ``back`` decisions ago is read; ``initial`` before there were so many. One that counts
-    reads itself: it held min(decisions before, ``most``)."""
+    reads itself: it held min(decisions before, ``most``). One that ``recurs`` reads itself too, and depends on all
+    decisions before."""
 
     register: int
     back: int
     initial: float
     most: int | None = None
+    recurs: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,15 @@ class Reading:
     in_force: Floats | float = 0.0
     decided: Mapping[str, Floats | float] = field(default_factory=dict)
     outputs: Floats | None = None
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """A value that a tape carries from decision to decision: the register that it is read from, and ``after``, which
+    says which register holds it from now on and gives that register back."""
+
+    before: int
+    after: Callable[[int], int]
 
 
 class TapeBuilder:
@@ -142,6 +153,17 @@ class TapeBuilder:
         after = self.step(FloatOp.MIN, self.step(FloatOp.ADD, before, self.const(1.0)), self.const(float(most)))
         self._kept.append(Kept(after, 1, 0.0, most))
         return before
+
+    def carried(self, initial: float) -> Carrying:
+        """A value that is carried from one decision to the next, ``initial`` at an agent's first."""
+        place = len(self._kept)
+        self._kept.append(Kept(0, 1, initial, recurs=True))
+
+        def after(register: int) -> int:
+            self._kept[place] = replace(self._kept[place], register=register)
+            return register
+
+        return Carrying(self.step(FloatOp.PAST, place), after)
 
     def finish(self, *results: int) -> Tape:
         constants = len(self._constants)

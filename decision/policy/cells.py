@@ -126,7 +126,7 @@ class _Grid:
         width, columns = len(observation.features), len(student.forest.features)
         found = student.forest.thresholds()
         own = [np.asarray(found.get(column, []), dtype=np.int64) for column in range(columns)]
-        observer, nodes, _ = build_observer(observation)
+        observer, nodes, *_ = build_observer(observation)
         low, high = [], []
         for column in range(columns):
             node = nodes[column % width]

@@ -47,6 +47,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from decision.artefact.documents import Format1, load_toml, parse_toml, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationNs, LineFractionQ30, RateBps
+from decision.ir.carried import Carried, carried_by
 from decision.ir.interface import Interface
 from decision.ir.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
 from decision.ir.interfaces.flow_rate import (
@@ -143,6 +144,7 @@ class Observation(_Strict):
 
     def _check_features(self) -> None:
         kind_of: dict[str, str] = {}
+        carried: dict[str, Carried] = {}
         for feature in self.features:
             if feature.name in kind_of or (feature.kind in FEATURE_KINDS and feature.kind in kind_of.values()):
                 other = kind_of.get(feature.name, feature.kind)
@@ -153,7 +155,11 @@ class Observation(_Strict):
             kind_of[feature.name] = feature.kind
             if isinstance(feature, RlCcCongestion | PccRlCongestion) and feature.fraction_bits < 4:
                 raise ValueError(f"the target of {feature.kind} is too large for a 24-bit integer feature")
-            feature.expression(self.place)
+            for each in carried_by(feature.expression(self.place)):
+                if carried.setdefault(each.field, each) != each:
+                    raise ValueError(
+                        f"{feature.name}: a feature before it keeps another {each.field}; keep one of them"
+                    )
             decides = ("action",) if self.agents.context else self.agents.mapped_names
             if feature.decided is not None and feature.decided not in decides:
                 raise ValueError(f"{feature.kind}: agents of {self.interface} set {', '.join(decides)}")

@@ -13,19 +13,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decision.artefact.errors import InputError
-from decision.ir.expression import COUNTED, pasts
+from decision.ir.carried import carried_by
+from decision.ir.expression import COUNTED, Expression, pasts
 from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interface import STORAGE_RANGE, Interface
 from decision.ir.interfaces import FLOW_RATE, TRIGGERED
 from decision.ir.interpret import trace
 from decision.ir.tape import Names, Reading, Tape, evaluate
 from decision.policy.policy import Observation
-from decision.policy.tree_decision import build_observer
+from decision.policy.tree_decision import Observer, build_observer
 
 Columns = Mapping[str, NDArray[np.generic]]
 Rows = NDArray[np.int64]
 Places = Mapping[str, NDArray[np.generic]]
 """What is known of agents' places, by name: a value an agent [agents]."""
+
+EVERY = 2**40
+"""Decisions that an agent looks back at, where a value depends on all of them."""
 
 ACTION = "action_q16"
 MAKER = "maker"
@@ -133,12 +137,14 @@ class Trajectories:
         context |= {kept.name: self._in_force() for kept in self.interface.context}
         context |= dict.fromkeys(observer.past, np.zeros(len(self), dtype=np.int64))
         context[COUNTED] = np.minimum(self._int("step"), STORAGE_RANGE["uint16"][1])
+        if observer.carried:
+            context |= self._carried(observer, event, each, context)
         values = trace(observer.program, event, each, context)
         if observer.past:
             for name, (node, back) in observer.past.items():
                 context[name] = self._lagged(values[node], back, 0).astype(np.int64)
             values = trace(observer.program, event, each, context)
-        backs = [max((p.back for p in pasts(f.expression(observation.place))), default=0) for f in observation.features]
+        backs = [_looks_back(f.expression(observation.place)) for f in observation.features]
         rows, valid = [], np.ones(len(self), dtype=bool)
         for lag in range(observation.window):
             for feature, node, back in zip(observation.features, observer.nodes, backs, strict=True):
@@ -146,6 +152,24 @@ class Trajectories:
                 valid &= self._has_history(lag + back + (feature.decided is not None))
         # No threshold lies above the limit, so no tree can tell a value there from the limit itself.
         return np.minimum(np.stack(rows, axis=1).astype(np.int64), FEATURE_LIMIT - 1), valid
+
+    def _carried(
+        self,
+        observer: Observer,
+        event: Mapping[str, ArrayLike],
+        params: Mapping[str, ArrayLike],
+        context: Mapping[str, ArrayLike],
+    ) -> dict[str, NDArray[np.int64]]:
+        """What each row's context holds of what is carried, by field [N]: 0 where an unbroken run begins, then what the
+        row before has left there."""
+        held = {name: np.zeros(len(self), dtype=np.int64) for name in observer.carried}
+        for now, before in in_step(len(self), self.starts()):
+            if len(before):
+                there = (_rows(columns, before) for columns in (event, params, {**context, **held}))
+                values = trace(observer.program, *there)
+                for name, node in observer.carried.items():
+                    held[name][now] = values[node]
+        return held
 
     def triggered(self) -> NDArray[np.bool_]:
         """Rows [N] of which the trigger fired."""
@@ -188,7 +212,9 @@ class Trajectories:
 
     def _values(self, tape: Tape, read: Reading) -> tuple[NDArray[np.float64], int]:
         """A feature's float [N], and how many decisions it looks back for it. What is kept depends on no past, but for
-        a count: rows know their own number."""
+        a count, where rows know their own number, and what is carried from each decision to the next."""
+        if any(kept.recurs for kept in tape.kept):
+            return self._recurring(tape, read), EVERY
         past = [np.full(len(self), kept.initial) for kept in tape.kept]
         registers = evaluate(tape, read, past)
         if past:
@@ -203,6 +229,28 @@ class Trajectories:
         value = np.broadcast_to(registers[tape.results[0]], (len(self),))
         return value, max((kept.back for kept in tape.kept if kept.most is None), default=0)
 
+    def _recurring(self, tape: Tape, read: Reading) -> NDArray[np.float64]:
+        """A feature's float [N] of a tape that carries values: each is its initial one where an unbroken run begins,
+        then what the row before has left."""
+        left = [np.zeros(len(self)) for _ in tape.kept]
+        value = np.zeros(len(self))
+        for now, before in in_step(len(self), self.starts()):
+            there = Reading(
+                _rows(read.event, now),
+                _rows(read.known, now),
+                _rows({"in force": read.in_force}, now)["in force"],
+                _rows(read.decided, now),
+            )
+            past = [
+                column[before] if len(before) else np.full(len(now), kept.initial)
+                for column, kept in zip(left, tape.kept, strict=True)
+            ]
+            registers = evaluate(tape, there, past)
+            for column, kept in zip(left, tape.kept, strict=True):
+                column[now] = registers[kept.register]
+            value[now] = registers[tape.results[0]]
+        return value
+
     def _has_history(self, back: int) -> NDArray[np.bool_]:
         if back == 0:
             return np.ones(len(self), dtype=bool)
@@ -214,6 +262,17 @@ class Trajectories:
             return np.asarray(values)
         shifted = np.concatenate([np.full(min(back, len(self)), initial, dtype=values.dtype), values[:-back]])
         return np.where(self.position >= back, shifted, np.asarray(initial, dtype=values.dtype))
+
+
+def _rows(columns: Mapping[str, Any], rows: NDArray[np.int64]) -> dict[str, Any]:
+    """These rows of the columns; what is one value for all stays so."""
+    return {name: values[rows] if np.ndim(values) else values for name, values in columns.items()}
+
+
+def _looks_back(x: Expression) -> int:
+    """How many decisions an expression looks back for its value; ``EVERY`` where it carries one from each to the
+    next."""
+    return EVERY if carried_by(x) else max((past.back for past in pasts(x)), default=0)
 
 
 def in_step(count: int, starts: Rows) -> Iterator[tuple[Rows, Rows]]:

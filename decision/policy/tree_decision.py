@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from decision.artefact.errors import InputError
 from decision.ir.argmax import argmax
+from decision.ir.carried import Carried
 from decision.ir.expression import COUNTED, Count, Expression, Nodes, Past
 from decision.ir.forest import Forest
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
@@ -140,14 +141,14 @@ class History:
     writes: dict[str, int | Expression] = field(default_factory=dict)
 
     def nodes(self) -> Nodes:
-        return Nodes(self.b, self.in_force, self.in_force_q32, past=self._past, count=self._count)
+        return Nodes(self.b, self.in_force, self.in_force_q32, past=self._past, count=self._count, carry=self._carry)
 
     def seen(self, expression: Expression, newest: int) -> int:
         """What is to be remembered of an expression whose value is ``newest`` where the action map decides: a new
         flow's rate in force is not in its context yet."""
         if self.step is None:
             return newest
-        now = expression.integers(Nodes(self.b, self.step.rate, past=self._past, count=self._count))
+        now = expression.integers(Nodes(self.b, self.step.rate, past=self._past, count=self._count, carry=self._carry))
         return now if now == newest else self.b.add(Op.SELECT, (self.step.made, now, newest))
 
     def field(self, name: str, storage: str, note: str, newest: int | Expression) -> int:
@@ -163,10 +164,14 @@ class History:
 
     def _past(self, past: Past) -> int:
         in_force = self.in_force if self.step is None else self.step.rate
-        newest = node = past.x.integers(Nodes(self.b, in_force, past=self._past, count=self._count))
+        nodes = Nodes(self.b, in_force, past=self._past, count=self._count, carry=self._carry)
+        newest = node = past.x.integers(nodes)
         for back in range(1, past.back + 1):
             node = self.field(f"{past.x.name}_{back}", past.x.storage, _ago(past.x.name, back), node)
         return _no_wider(self.b, node, newest)
+
+    def _carry(self, carried: Carried, after: int) -> None:
+        self.writes[carried.field] = after
 
     def _count(self, count: Count) -> int:
         held = count.held(self.b)
@@ -176,12 +181,13 @@ class History:
 
 class Observer(NamedTuple):
     """A program that only computes the newest features. Its context is the knob in force as it is, what the decision
-    before gave (by name), past values (``past`` says of each field of which node, how many decisions ago), and COUNTED:
-    how many decisions came before."""
+    before gave (by name), past values (``past`` says of each field of which node, how many decisions ago), COUNTED: how
+    many decisions came before, and what is ``carried``: of each field the node that it holds from then on."""
 
     program: Program
     nodes: tuple[int, ...]
     past: dict[str, tuple[int, int]]
+    carried: dict[str, int]
 
 
 def build_observer(observation: Observation) -> Observer:
@@ -191,13 +197,17 @@ def build_observer(observation: Observation) -> Observer:
     if b.interface.context:
         force = b.add(Op.MIN, (b.state_in("rate_q30", "uint32"), b.const(LINE_RATE_Q30)))
     past: dict[str, tuple[int, int]] = {}
+    carried: dict[str, int] = {}
 
     def kept(p: Past) -> int:
         newest = p.x.integers(nodes)
         past[f"{p.x.name}_{p.back}"] = newest, p.back
         return _no_wider(b, b.state_in(f"{p.x.name}_{p.back}", p.x.storage), newest)
 
-    nodes = Nodes(b, force, past=kept, count=lambda count: count.held(b))
+    def carry(each: Carried, after: int) -> None:
+        carried[each.field] = after
+
+    nodes = Nodes(b, force, past=kept, count=lambda count: count.held(b), carry=carry)
     observed = []
     for feature in observation.features:
         expression = feature.expression(observation.place)
@@ -207,8 +217,10 @@ def build_observer(observation: Observation) -> Observer:
         else:
             observed.append(expression.integers(nodes))
     for known in list(b.state):
-        b.state_out(known.name, force if known.name == "rate_q30" else b.state_in(known.name, known.storage))
-    return Observer(b.finish(*[force if force >= 0 else b.const(0)] * len(b.interface.knobs)), tuple(observed), past)
+        held = force if known.name == "rate_q30" else b.state_in(known.name, known.storage)
+        b.state_out(known.name, carried.get(known.name, held))
+    program = b.finish(*[force if force >= 0 else b.const(0)] * len(b.interface.knobs))
+    return Observer(program, tuple(observed), past, carried)
 
 
 def _observe(history: History, observation: Observation, action: Action, used: set[str]) -> dict[str, int]:

@@ -175,7 +175,7 @@ class _Space:
         kinds = self.observation.features
         self.width, self.size = len(kinds), self.observation.size
         self.past = [isinstance(kinds[c % self.width], PreviousAction) for c in range(self.size)]
-        observer, nodes, _ = build_observer(self.observation)
+        observer, nodes, *_ = build_observer(self.observation)
         asked = student.forest.thresholds()
         least, most = student.action.limits_q16()  # type: ignore[union-attr]
         self.range: list[tuple[int, int]] = []

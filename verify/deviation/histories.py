@@ -54,7 +54,7 @@ class Columns:
         width, count = len(observation.features), observation.size
         asked = student.forest.thresholds()
         own = tuple(np.asarray(asked.get(c, []), dtype=np.int64) for c in range(count))
-        observer, nodes, _ = build_observer(observation)
+        observer, nodes, *_ = build_observer(observation)
         least, most = student.action.limits_q16()  # type: ignore[union-attr]  # a scale: it multiplies a rate
         low, high, cuts = np.zeros(count, np.int64), np.zeros(count, np.int64), []
         for c in range(count):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from enum import IntEnum
 
-from decision.ir.interface import After, Geometric, Interface, Knob, LogUniform, Signal, Uniform
+from decision.ir.interface import After, Geometric, Interface, Knob, LogUniform, Signal, Span, Uniform
 
 RATE_FRACTION_BITS = 20
 """Fraction bits of the rate the device takes: Q0.20, 1 << 20 is line rate."""
@@ -142,6 +142,7 @@ FLOW_RATE = Interface(
     ),
     initial="rate_initial_q30",
     site="flow",
+    spans=(Span("rtt_ns", "ns", "from the RTT request to its response", "response_ns", "request_sent_ns"),),
 )
 
 

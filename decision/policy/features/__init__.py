@@ -18,18 +18,36 @@ from decision.policy.features.flow import (
     RttInflation,
 )
 from decision.policy.features.generic import Bucket, Change, Decisions, Level, Present, PreviousKnob, Ratio
+from decision.policy.features.remembered import (
+    AboveMinimum,
+    DecayingCount,
+    InARow,
+    Interval,
+    Maximum,
+    Minimum,
+    MovingAverage,
+    OverMinimum,
+)
 
 __all__ = [
     "FEATURE_KINDS",
+    "AboveMinimum",
     "AnyFeature",
     "Bucket",
     "Change",
     "CnpRatio",
+    "DecayingCount",
     "Decisions",
     "Feature",
     "HowMany",
+    "InARow",
+    "Interval",
     "Level",
+    "Maximum",
+    "Minimum",
+    "MovingAverage",
     "NackRatio",
+    "OverMinimum",
     "Path",
     "PccRlCongestion",
     "Place",
@@ -59,6 +77,14 @@ AnyFeature = Annotated[
     | Present
     | Decisions
     | HowMany
-    | PreviousKnob,
+    | PreviousKnob
+    | MovingAverage
+    | Minimum
+    | Maximum
+    | AboveMinimum
+    | OverMinimum
+    | InARow
+    | DecayingCount
+    | Interval,
     Field(discriminator="kind"),
 ]

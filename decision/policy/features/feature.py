@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from decision.artefact.errors import InputError
 from decision.ir.arrays import Floats
-from decision.ir.expression import Expression, InForce, Parameter, Signal
+from decision.ir.expression import Elapsed, Expression, InForce, Parameter, Signal
 from decision.ir.interface import Interface
 from decision.ir.tape import Names, Reading, Tape, TapeBuilder, evaluate
 
@@ -50,14 +50,33 @@ class Place:
     def source(self, name: str) -> Expression:
         """What is called so. ValueError where nothing is."""
         kept = [field.name for field in self.interface.context]
+        spans = {span.name: span for span in self.interface.spans}
+        if name in spans:
+            return Elapsed(spans[name].later, spans[name].earlier, name)
         if name in self.interface.event_names:
             return Signal(name)
         if name in self.interface.param_names:
             return Parameter(name)
         if name in kept:
             return InForce(0)
-        names = ", ".join((*self.interface.event_names, *self.interface.param_names, *kept))
+        names = ", ".join((*self.interface.event_names, *spans, *self.interface.param_names, *kept))
         raise ValueError(f"agents of {self.interface.name} are not told {name}; they are told {names}")
+
+    def observed(self, name: str) -> Expression:
+        """The same of the event alone. ValueError of what a decision sets or an operator tunes: what is carried from
+        each decision to the next depends on nothing else."""
+        x = self.source(name)
+        if not isinstance(x, Signal | Elapsed):
+            names = ", ".join((*self.interface.event_names, *(span.name for span in self.interface.spans)))
+            raise ValueError(f"{name} is no signal of the event; give one of {names}")
+        return x
+
+    def timestamp(self, name: str) -> Signal:
+        """A signal that is a point in time. ValueError where it is none."""
+        if name not in self.interface.timestamps:
+            names = ", ".join(self.interface.timestamps) or "none"
+            raise ValueError(f"{name} is no timestamp of {self.interface.name}; its timestamps are {names}")
+        return Signal(name)
 
 
 class Feature(BaseModel):

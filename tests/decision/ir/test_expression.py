@@ -36,7 +36,7 @@ def observation(*features):
 def both(feature, event, capacity=1_250_000, **context):
     """The integer, and the float, of one event; ``context``: what was decided before, or past values."""
     obs = observation(feature)
-    program, (node,), _ = build_observer(obs)
+    program, (node,), *_ = build_observer(obs)
     integer = int(trace(program, event, {"capacity_bytes": capacity}, context)[node][0])
     read = Reading(
         {name: np.array([float(value)]) for name, value in event.items()},

@@ -86,7 +86,7 @@ def walked(trajectories, window, now, initial, kinds=KINDS):
 @given(recorded(), st.integers(1, 4))
 def test_integer_rows_are_the_walk(records, window):
     trajectories, obs = Trajectories.of(records), observation(window)
-    program, nodes, _ = build_observer(obs)
+    program, nodes, *_ = build_observer(obs)
     c = {name: column.astype(np.int64) for name, column in trajectories.columns.items() if name != "output"}
     context = {"rate_q30": c["rate_q30"], "action": c["action_q16"]}
     values = trace(program, {n: c[n] for n in FLOW_RATE.event_names}, PARAMS, context)

@@ -240,7 +240,7 @@ def test_names_are_newest_first_and_the_action_is_always_a_past_one():
 
 def test_the_observer_computes_what_the_decision_computes():
     observation = make_student(list(FEATURES.values()), ACTIONS[0], ()).observation
-    program, nodes, past = build_observer(observation)
+    program, nodes, past, _ = build_observer(observation)
     assert [program.nodes[n].name for n in nodes] == ["action", *feature_names(observation)[1:]]
     assert past == {}
 

@@ -27,7 +27,7 @@ LEAD = SAME | {"where": {"ends": [2, 4], "path": "active_0_path"}, "less": SENDE
 def observed(feature: dict[str, Any], event: dict[str, int]) -> tuple[int, float]:
     """The integer, and the float, of one event."""
     seen = Observation.model_validate({"interface": "long_flow", "window": 1, "features": [feature]})
-    program, (node,), _ = build_observer(seen)
+    program, (node,), *_ = build_observer(seen)
     read = Reading({name: np.array([float(value)]) for name, value in event.items()})
     value = seen.features[0].float_value(read, seen.place)
     return int(trace(program, event, {}, {})[node][0]), float(value[0])

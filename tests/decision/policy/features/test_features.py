@@ -54,7 +54,7 @@ def integers(obs, rows):
 def _observer(obs):
     """The program of an observation, built once: one object stands for all that are equal (``_observation``)."""
     if id(obs) not in OBSERVERS:
-        program, (node,), _ = build_observer(obs)
+        program, (node,), *_ = build_observer(obs)
         OBSERVERS[id(obs)] = obs, program, node
     return OBSERVERS[id(obs)][1:]
 
