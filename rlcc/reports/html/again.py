@@ -34,7 +34,8 @@ def again(
         asked = [f"--profile {engine.profile} --compiler {engine.compiler} --optimise={engine.optimise}"]
         asked += [f'--budget "{options.budget / US_PS:g} us"']
         asked += [] if options.proof else ["--no-certificate"]
-        asked += [] if options.neighbourhood.proof or not verdict.teacher or verdict.not_judged else ["--no-distance-proof"]
+        proved = options.neighbourhood.proof or not verdict.teacher or verdict.not_judged
+        asked += [] if proved else ["--no-distance-proof"]
         asked += [f"--scenario {shlex.quote(name)}" for name in options.scenarios if simulated]
         asked += [f"--seed {seed}" for seed in options.seeds if simulated]
         asked += [f"--require {shlex.quote(one.text())}" for one in options.require if simulated]
