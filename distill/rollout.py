@@ -139,20 +139,41 @@ def read(
             yield made(scenario, seed, _duration_ps(manifest, folder), part, deployed, interface)
 
 
+def part_name(number: int) -> str:
+    """Returns the name of the rollouts' file, or of a further one of a long log, from 1."""
+    return FILE if number == 1 else FILE.replace(".", f"-{number}.")
+
+
+def part_names(manifest: Opened) -> list[str]:
+    """Returns the names of the files that hold the rows, in their order."""
+    names = [FILE]
+    while (further := part_name(len(names) + 1)) in manifest.files:
+        names.append(further)
+    return names
+
+
 def runs_of(manifest: Opened, names: list[str], most_rows: int | None = None) -> Iterator[tuple[str, int, Columns]]:
     """Scenario, seed and these columns of each run of the artefact. InputError where one is missing or of another type,
     or there are more rows than ``most_rows``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file, columns_read = manifest.folder / FILE, ["scenario", "seed", *names]
-    try:
-        content = io.BytesIO(manifest.content(FILE))
-        _check_columns(content, file, columns_read, most_rows)
-        # Names stay a dictionary: spelt out for each row, a file of some KB can fill any memory.
-        table = pq.read_table(content, columns=columns_read, read_dictionary=["scenario"])
-    except (pa.ArrowException, OSError, KeyError) as error:
-        raise InputError(f"{file} is not readable ({error}); make it again with rlcc rollout") from None
+    columns_read = ["scenario", "seed", *names]
+    tables: list[pa.Table] = []
+    size = 0
+    for part_name in part_names(manifest):
+        file = manifest.folder / part_name
+        try:
+            content = io.BytesIO(manifest.content(part_name))
+            rows = sum(map(len, tables))
+            size += _check_columns(content, file, columns_read, None if most_rows is None else most_rows - rows)
+            if size > MAX_BYTES:
+                raise InputError(f"{manifest.folder} unpacks to more than {MAX_BYTES} bytes; give shorter rollouts")
+            # Names stay a dictionary: spelt out for each row, a file of some KB can fill any memory.
+            tables.append(pq.read_table(content, columns=columns_read, read_dictionary=["scenario"]))
+        except (pa.ArrowException, OSError, KeyError) as error:
+            raise InputError(f"{file} is not readable ({error}); make it again with rlcc rollout") from None
+    table = pa.concat_tables(tables)
     scenarios = np.asarray(table["scenario"].to_numpy(zero_copy_only=False), dtype=object)
     seeds = table["seed"].to_numpy()
     columns = {name: table[name].to_numpy() for name in names}
@@ -177,9 +198,9 @@ def _deployed(deployment: Deployment | None) -> Any:
     return None if said == usual else sha256(dump_json(said).encode())
 
 
-def _check_columns(content: io.BytesIO, file: Path, names: list[str], most_rows: int | None) -> None:
-    """InputError where a column is missing or of another type: numbers of a fixed width, and one column of names; or
-    where there are too many rows."""
+def _check_columns(content: io.BytesIO, file: Path, names: list[str], most_rows: int | None) -> int:
+    """Returns the bytes that a file unpacks to. InputError where a column is missing or of another type: numbers of a
+    fixed width, and one column of names; or where there are too many rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -196,9 +217,10 @@ def _check_columns(content: io.BytesIO, file: Path, names: list[str], most_rows:
             raise InputError(f"{file}: column {name!r} is of type {kind}; make it again with rlcc rollout")
     if most_rows is not None and metadata.num_rows > most_rows:
         raise InputError(f"{file} has {metadata.num_rows} decisions, more than {most_rows}; give shorter rollouts")
-    size = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
+    size: int = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
     if size > MAX_BYTES:
         raise InputError(f"{file} unpacks to {size} bytes, more than {MAX_BYTES}; give shorter rollouts")
+    return size
 
 
 def _table(run: Rollout, teacher: Teacher) -> pa.Table:

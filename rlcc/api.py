@@ -75,10 +75,12 @@ class Rollouts(Artefact):
     def table(self) -> pa.Table:
         """All columns (docs/rollout.md): raw integer signals, ``feature.<name>``, the teacher's action, the applied."""
         with needed():
+            import pyarrow as pa
             import pyarrow.parquet as pq
-        from distill.rollout import FILE
+        from distill.rollout import part_names
 
-        return pq.read_table(io.BytesIO(self.manifest.content(FILE)))
+        artefact = self.manifest
+        return pa.concat_tables([pq.read_table(io.BytesIO(artefact.content(name))) for name in part_names(artefact)])
 
 
 @dataclass(frozen=True)

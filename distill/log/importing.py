@@ -25,9 +25,13 @@ from distill.log.files import Log
 from distill.log.labels import ColumnLabels, Labels, first_impossible
 from distill.log.record import FEATURES, KNOWN, SIGNALS, LabelledRun
 from distill.log.runs import LogRun, read_runs
-from distill.rollout import FILE, IMPORT, KIND, label_names, run_table
+from distill.rollout import IMPORT, KIND, label_names, part_name, run_table
 
 Progress = Callable[[str], None]
+SLICE = 1 << 18
+"""Rows that are written at a time."""
+PART_BYTES = 32 * 2**20
+"""Of a file; a long log has several (decision.artefact.documents: what a file has at most)."""
 
 
 @dataclass(frozen=True)
@@ -158,11 +162,19 @@ def _write(runs: Sequence[LabelledRun], header: Header, folder: Path, details: d
     import pyarrow.parquet as pq
 
     with writing(folder, KIND, parents={"teacher": teacher}, tools=("numpy", "pyarrow"), details=details) as work:
-        first = _table(runs[0], header)
-        with pq.ParquetWriter(work / FILE, first.schema, compression="zstd") as file:
-            file.write_table(first)
-            for run in runs[1:]:
-                file.write_table(_table(run, header))
+        number, writer = 0, None
+        for run in runs:
+            table = _table(run, header)
+            for begin in range(0, len(table), SLICE):
+                if writer is None:
+                    number += 1
+                    writer = pq.ParquetWriter(work / part_name(number), table.schema, compression="zstd")
+                writer.write_table(table.slice(begin, SLICE))
+                if (work / part_name(number)).stat().st_size > PART_BYTES:
+                    writer.close()
+                    writer = None
+        if writer is not None:
+            writer.close()
 
 
 def _table(run: LabelledRun, header: Header) -> "Any":

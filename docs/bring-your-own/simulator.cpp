@@ -27,42 +27,43 @@ namespace {
 struct Event {
   uint32_t request_sent_ns, response_ns, cnp_count, nack_count, sent_bytes, queue_bytes;
 };
-using Decide = uint32_t (*)(void* context, const Event* event, const void* params);
+using Decide = uint32_t (*)(void *context, const Event *event, const void *params);
 
-constexpr double kLineRate = 100.0;      // Gb/s
-constexpr double kBaseRttUs = 8.192;     // an empty network
-constexpr double kQueueBytes = 1e6;      // the buffer
-constexpr double kBytesPerGbpsUs = 125;  // 1 Gb/s for 1 us
+constexpr double kLineRate = 100.0;     // Gb/s
+constexpr double kBaseRttUs = 8.192;    // an empty network
+constexpr double kQueueBytes = 1e6;     // the buffer
+constexpr double kBytesPerGbpsUs = 125; // 1 Gb/s for 1 us
 
 class Policy {
- public:
-  explicit Policy(const std::string& path) : library_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (library_ == nullptr) throw std::runtime_error(dlerror());
+public:
+  explicit Policy(const std::string &path) : library_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (library_ == nullptr)
+      throw std::runtime_error(dlerror());
     decide_ = reinterpret_cast<Decide>(dlsym(library_, "rlcc_decide"));
-    context_bytes_ = *static_cast<const uint32_t*>(dlsym(library_, "rlcc_flow_bytes"));
+    context_bytes_ = *static_cast<const uint32_t *>(dlsym(library_, "rlcc_flow_bytes"));
     params_ = dlsym(library_, "rlcc_params_default");
   }
-  Policy(const Policy&) = delete;
-  Policy& operator=(const Policy&) = delete;
+  Policy(const Policy &) = delete;
+  Policy &operator=(const Policy &) = delete;
   ~Policy() { dlclose(library_); }
 
   std::vector<uint64_t> new_flow() const { return std::vector<uint64_t>(context_bytes_ / 8 + 1); }
 
   // The new rate as a fraction of line rate.
-  double decide(std::vector<uint64_t>& context, const Event& event) const {
+  double decide(std::vector<uint64_t> &context, const Event &event) const {
     return decide_(context.data(), &event, params_) / double(1 << 20);
   }
 
- private:
-  void* library_;
+private:
+  void *library_;
   Decide decide_;
   uint32_t context_bytes_;
-  const void* params_;
+  const void *params_;
 };
 
 class Network {
- public:
-  Network(const Policy& policy, int flows, unsigned seed) : policy_(policy), random_(seed) {
+public:
+  Network(const Policy &policy, int flows, unsigned seed) : policy_(policy), random_(seed) {
     for (int n = 0; n < flows; ++n) {
       flows_.push_back({policy.new_flow(), kLineRate});
       schedule(std::uniform_real_distribution<>(0, 10)(random_), n);
@@ -78,25 +79,26 @@ class Network {
     }
   }
 
- private:
+private:
   struct Flow {
     std::vector<uint64_t> context;
-    double rate;  // Gb/s
+    double rate; // Gb/s
   };
-  using Due = std::pair<double, int>;  // us, flow
+  using Due = std::pair<double, int>; // us, flow
 
   void schedule(double delay_us, int flow) { events_.push({now_ + delay_us, flow}); }
 
   void advance(double time) {
     double total = 0;
-    for (const Flow& flow : flows_) total += flow.rate;
+    for (const Flow &flow : flows_)
+      total += flow.rate;
     queue_ = std::clamp(queue_ + (total - kLineRate) * (time - now_) * kBytesPerGbpsUs, 0.0, kQueueBytes);
     now_ = time;
   }
 
   // A response comes back: the flow decides, and the row says what it saw and what it did.
   void respond(int number) {
-    Flow& flow = flows_[number];
+    Flow &flow = flows_[number];
     const double rtt_us = std::round(1000 * (kBaseRttUs + queue_ * 8 / (kLineRate * 1000))) / 1000;
     const auto now_ns = static_cast<uint64_t>(std::llround(1000 * now_));
     const auto rtt_ns = static_cast<uint64_t>(std::llround(1000 * rtt_us));
@@ -109,7 +111,7 @@ class Network {
     schedule(rtt_us, number);
   }
 
-  const Policy& policy_;
+  const Policy &policy_;
   std::mt19937 random_;
   std::vector<Flow> flows_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> events_;
@@ -117,15 +119,17 @@ class Network {
 };
 
 // The text or number behind "key": in a line of rlcc's.
-std::string value_of(const std::string& line, const std::string& key) {
+std::string value_of(const std::string &line, const std::string &key) {
   size_t at = line.find("\"" + key + "\": ");
-  if (at == std::string::npos) throw std::runtime_error("rlcc sends no " + key);
+  if (at == std::string::npos)
+    throw std::runtime_error("rlcc sends no " + key);
   at += key.size() + 4;
-  if (line[at] == '"') return line.substr(at + 1, line.find('"', at + 1) - at - 1);
+  if (line[at] == '"')
+    return line.substr(at + 1, line.find('"', at + 1) - at - 1);
   return line.substr(at, line.find_first_of(",}", at) - at);
 }
 
-}  // namespace
+} // namespace
 
 int main() {
   for (std::string line; std::getline(std::cin, line);) {
@@ -133,7 +137,7 @@ int main() {
       const Policy policy(value_of(line, "library"));
       const int flows = std::stoi(value_of(line, "scenario"));
       Network(policy, flows, static_cast<unsigned>(std::stoul(value_of(line, "seed")))).run(20000);
-    } catch (const std::exception& error) {
+    } catch (const std::exception &error) {
       std::fprintf(stderr, "%s\n", error.what());
       return 1;
     }

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import rlcc
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.policy.policy import Header
@@ -184,6 +185,22 @@ def test_too_many_rows_are_refused_before_they_fill_the_memory(
     monkeypatch.setattr("distill.log.runs.MAX_BYTES", 10_000)
     with pytest.raises(InputError, match="more than"):
         write(log_columns(), header, tmp_path / "rollouts")
+
+
+def test_a_long_log_has_several_files(
+    header: Header, log_columns: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(log_columns(), header, tmp_path / "one")
+    monkeypatch.setattr("distill.log.importing.SLICE", 50)
+    monkeypatch.setattr("distill.log.importing.PART_BYTES", 3_000)
+    write(log_columns(), header, tmp_path / "several")
+    files = opened(tmp_path / "several", KIND).files
+    assert len(files) > 3
+    assert "rollouts-2.parquet" in files
+    one, several = (read_recorded(tmp_path / name) for name in ("one", "several"))
+    assert one.source == several.source
+    assert (one.runs[0].labels == several.runs[0].labels).all()
+    assert rlcc.Rollouts(tmp_path / "several").table().num_rows == 600
 
 
 def test_rollouts_of_the_simulator_hold_no_labels(tmp_path: Path, runs: Any, teacher: Teacher, network: Any) -> None:

@@ -1,5 +1,6 @@
 """DAgger in simulators that are not rlcc's: in C++ by the emitted C, and in Python."""
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,19 @@ def rollouts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "rollouts"
 
 
+def test_a_log_in_memory_and_a_function_make_the_same_record(rollouts: Path, tmp_path: Path) -> None:
+    lines = [line.split(",") for line in (rollouts.parent / "log.csv").read_text().splitlines()]
+    log = {name: [row[place] for row in lines[1:]] for place, name in enumerate(lines[0])}
+    columns = {name: column for name, column in COLUMNS.items() if name != "label"}
+    decide = rule_of(rollouts.parent)
+    policy = FOLDER / "policy.toml"
+    made = rlcc.import_log(log, policy, tmp_path / "rollouts", columns=columns, labels=decide)
+    assert made.manifest.parents == rlcc.Rollouts(rollouts).manifest.parents
+    assert made.table().num_rows == len(lines) - 1
+    with pytest.raises(InputError, match="one of"):
+        rlcc.import_log(log, policy, tmp_path / "other", columns=columns, labels=decide, teacher="nowhere")
+
+
 def test_a_simulator_in_cpp_drives_the_emitted_c(
     rollouts: Path, cpp_simulator: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,6 +62,16 @@ def test_a_simulator_in_cpp_drives_the_emitted_c(
             late = np.array(rows["time_us"]) > 10_000
             inflation = np.array(rows["rtt_us"])[late].mean() / BASE_RTT_US
             assert inflation == pytest.approx(1.5 + 0.064 * flows**0.5, abs=0.03)
+
+
+def rule_of(folder: Path) -> Any:
+    """The rule as a function of no module that can be imported by its name."""
+    spec = importlib.util.spec_from_file_location("rule", folder / "rule.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.decide
 
 
 class Fluid:
