@@ -82,7 +82,7 @@ public:
 private:
   struct Flow {
     std::vector<uint64_t> context;
-    double rate; // Gb/s
+    double rate = kLineRate; // Gb/s
   };
   using Due = std::pair<double, int>; // us, flow
 
