@@ -22,8 +22,8 @@ def exports(program: Program) -> str:
     lines = ['#include "rlcc_policy.h"', f"extern const uint32_t rlcc_{agent}_bytes;"]
     lines.append(f"const uint32_t rlcc_{agent}_bytes = {size};")
     if "params" in structures:
-        lines.append("extern const rlcc_params rlcc_params_default;")
-        lines.append("const rlcc_params rlcc_params_default = RLCC_PARAMS_DEFAULT;")
+        lines += ["#ifdef RLCC_PARAMS_DEFAULT", "extern const rlcc_params rlcc_params_default;"]
+        lines += ["const rlcc_params rlcc_params_default = RLCC_PARAMS_DEFAULT;", "#endif"]
     if not whole(program):
         returns = "void" if "action" in structures else "uint32_t"
         taken = [name for name in GROUPS if name != "action" or name in structures]
