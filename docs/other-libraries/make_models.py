@@ -121,11 +121,11 @@ def aurora():
 def actor_critic(name, high, multiplier, **options):
     from stable_baselines3 import SAC
 
-    window = 3
+    window = 2
     model = SAC(
         "MlpPolicy",
         Spaces(2 * window, high),
-        policy_kwargs={"net_arch": [16, 16]},
+        policy_kwargs={"net_arch": [16]},
         learning_starts=20,
         buffer_size=100,
         seed=1,

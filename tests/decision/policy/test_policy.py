@@ -48,7 +48,7 @@ def test_the_example_is_the_one_in_the_modules_docstring_and_in_the_documentatio
 
 CASES = {
     "no activation": ('activation = "relu"', "#", "architecture.activation is missing"),
-    "unknown activation": ('activation = "relu"', 'activation = "gelu"', "architecture.activation"),
+    "unknown activation": ('activation = "relu"', 'activation = "mish"', "architecture.activation"),
     "an activation too many": ('activation = "relu"', 'activation = ["relu", "tanh"]', "2 activations for 1 hidden"),
     "an end that is none": ('output = "tanh"', 'output = "relu"', "architecture.output"),
     "no order": ('order = "newest_first"', "#", 'input.order is missing'),
