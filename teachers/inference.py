@@ -60,7 +60,7 @@ def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -
             along = rows[:, ::-1].reshape(len(rows) * back, rows.shape[2])
             decided.append(outputs_of(teacher, along, np.arange(len(rows)) * back)[back - 1 :: back])
         else:
-            decided.append(outputs_of(teacher, rows.reshape(len(rows), -1)))
+            decided.append(outputs_of(teacher, rows.reshape(len(rows), back * rows.shape[2])))
     return teacher.policy.action.decided(np.concatenate(decided).astype(np.float64))
 
 

@@ -160,6 +160,7 @@ def test_no_rows(make_policy: Any) -> None:
         teacher, _ = random_teacher(policy)
         multiplier, valid = decide(teacher, Trajectories.of(random_records([0], [0])))
         assert (multiplier.shape, valid.shape) == ((0, 1), (0,))
+        assert decide_states(teacher, np.zeros((0, 2, 2)), 3).shape == (0, 1)
 
 
 @pytest.mark.parametrize("lstm", [None, 16])
