@@ -144,11 +144,10 @@ class Least(Carried):
 
     def stepped(self, n: Nodes, kept: int) -> tuple[int, int]:
         b, x = n.b, self.x.integers(n)
-        before = b.add(
-            Op.MIN, (one_less(b, kept), b.const(self.x.highest)), 0, f"{self.name}_held", "a new agent's: the greatest"
-        )
+        before = one_less(b, kept)  # a new agent's is greater than any x, and so may a corrupted context's be
         if self.rise:
-            before = b.add(Op.ADD, (before, b.const(self.rise)), 0, f"{self.name}_raised")
+            held = b.add(Op.MIN, (before, b.const(self.x.highest)), 0, f"{self.name}_held", "x is no greater")
+            before = b.add(Op.ADD, (held, b.const(self.rise)), 0, f"{self.name}_raised")
         value = b.add(Op.MIN, (x, before), 0, self.name, self.note)
         return b.add(Op.ADD, (value, b.const(1))), value
 

@@ -36,7 +36,14 @@ PAGES = {
 }
 LISTED = tomllib.loads(Path(__file__).with_name("doc_commands.toml").read_text())
 PROGRAMS = ("rlcc", "make", "python", "pip", "cp", "cd", "cc", "cppcheck", "git", "uv")
-COPIED = ("your-own-policy", "bring-your-own", "other-libraries", "example-firmware", "example-switch")
+COPIED = (
+    "your-own-policy",
+    "bring-your-own",
+    "dpa-forest",
+    "other-libraries",
+    "example-firmware",
+    "example-switch",
+)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Students for the targets' tests: what RL-CC looks like; one that counts everything; one without a past; RL-CC's with
-options of flows: a start and a cap; the NIC's own rate; the operator's target."""
+options of flows: a start and a cap; the NIC's own rate; the operator's target; one that carries values on."""
+
+from typing import Any
 
 import numpy as np
 from drawing import ACTIONS, FEATURES, make_student
@@ -12,13 +14,23 @@ from decision.policy.start import Start
 from decision.policy.student import Student
 
 LARGEST = {"action": 9000, "congestion": 400_000, "rtt_inflation": 4000, "rate": 1 << 20, "cnp": 255, "nack": 255}
+LARGEST |= {"rtt_ns": 1_000_000, "response_ns": 4_000_000}
 """Where thresholds of a feature lie, by how its name begins: each branch is taken now and then."""
 
 
-def grown(kinds: list[str], action: int, *, trees: int, depth: int = 4, window: int = 2, seed: int = 1) -> Student:
-    """A student with random trees over these features."""
+CARRYING: list[dict[str, Any]] = [
+    {"kind": "above_minimum", "signal": "rtt_ns"},
+    {"kind": "average", "signal": "rtt_ns", "shift": 2},
+    {"kind": "decaying_count", "signal": "nack_count", "shift": 3, "most": 255},
+    {"kind": "interval", "signal": "response_ns"},
+]
+"""Features whose values a context carries on; none is of CNPs, which some devices do not tell."""
+
+
+def grown(kinds: list[Any], action: int, *, trees: int, depth: int = 4, window: int = 2, seed: int = 1) -> Student:
+    """A student with random trees over these features, by their kind or as they are."""
     rng = np.random.default_rng(seed)
-    features = [FEATURES[kind] for kind in kinds]
+    features = [FEATURES[kind] if isinstance(kind, str) else kind for kind in kinds]
     names = make_student(features, ACTIONS[action], (), window=window).forest.features
 
     def split() -> tuple[int, int]:
@@ -52,6 +64,7 @@ STUDENTS = {
     "losing": grown(["rtt_inflation", "nack_ratio"], 1, trees=6, window=1),
     "table": grown(["rtt_inflation", "rate"], 3, trees=3, depth=3, window=1),
 }
+STUDENTS["carrying"] = grown(CARRYING, 1, trees=6)
 STUDENTS["options"] = with_options(STUDENTS["rl_cc"], "start", "in_flight")
 STUDENTS["told"] = with_options(STUDENTS["rl_cc"], "device_rate")
 STUDENTS["tunable"] = with_options(STUDENTS["rl_cc"], "target_ratio")

@@ -95,6 +95,11 @@ def truth(pool: Pool, op: str, a: int, b: int, known: Container[int] = ()) -> Tr
     ``known``: words of which something is known. An equality is as well one of the negated difference, and is that
     where only the negated one is known.
     """
+    same = _same_word(pool, op, a, b)
+    if same is not None:
+        word, value, holds = same
+        found = truth(pool, "eq", word, value, known)
+        return found if found is None or holds else _otherwise(found)
     if op == "eq":
         difference, opposite = (pool.sum(0, ((a, sign), (b, -sign))) for sign in (1, -1))
         if simple(pool, difference) not in known and simple(pool, opposite) in known:
@@ -106,6 +111,30 @@ def truth(pool: Pool, op: str, a: int, b: int, known: Container[int] = ()) -> Tr
     if simple(pool, a) == simple(pool, b):
         return _same_base(pool, op, a, b)
     return None
+
+
+def _same_word(pool: Pool, op: str, a: int, b: int) -> tuple[int, int, bool] | None:
+    """(word, value, holds) of a question about word xor a constant that asks whether (or, with ``holds`` false, whether
+    not) the word is a value: the form in which compilers add the answer to a number. None of any other question."""
+    if op == "eq":
+        mixed, other, holds = (a, b, True) if a >= FIRST else (b, a, True)
+        if other >= FIRST:
+            return None
+    elif op == "sltu" and b == 1:
+        mixed, other, holds = a, 0, True
+    elif op == "sltu" and a == 0:
+        mixed, other, holds = b, 0, False
+    else:
+        return None
+    if mixed < FIRST or pool.op(mixed) != "xor" or pool.operands(mixed)[0] >= FIRST:
+        return None
+    mask, word = pool.operands(mixed)
+    return word, mask ^ other, holds
+
+
+def _otherwise(found: Truth) -> Truth:
+    """The same pieces of the opposite question."""
+    return Truth(found.base, tuple((low, high, not holds) for low, high, holds in found.pieces))
 
 
 def _pieces(pool: Pool, base: int, holds: list[Interval]) -> Truth | None:

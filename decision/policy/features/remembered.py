@@ -106,6 +106,10 @@ class AboveMinimum(_Least):
     def words(self) -> str:
         return f"{self.signal} above its least so far"
 
+    @property
+    def storage(self) -> str:
+        return "int32"
+
     def expression(self, place: Place) -> Expression:
         x = self.level(place)
         return Difference(x, self.least(x, self.own), self.name, self.words)
@@ -131,7 +135,7 @@ class OverMinimum(_Least):
 
     @property
     def storage(self) -> str:
-        return "uint16"
+        return "uint16" if self.share_bits < 16 else "uint32"
 
     @property
     def format(self) -> tuple[float, float]:

@@ -1,0 +1,27 @@
+"""The page of signals and features is as it is made, and holds every one of them."""
+
+from bench.signals import PAGE, kinds, page, shown
+from decision.ir.interfaces import FLOW_RATE, INTERFACES
+from decision.policy.features import FEATURE_KINDS
+
+
+def test_the_page_is_as_it_is_made() -> None:
+    assert PAGE.read_text() == page(), "python -m bench.signals writes it anew"
+
+
+def test_every_signal_of_every_interface_is_shown() -> None:
+    told = {signal.name for interface in shown() for signal in (*interface.event, *interface.params)}
+    missing = [
+        signal.name
+        for interface in INTERFACES.values()
+        for signal in (*interface.event, *interface.params)
+        if signal.name not in told
+    ]
+    assert not missing
+    assert FLOW_RATE.spans[0].name in page()
+
+
+def test_every_feature_has_a_row() -> None:
+    assert {kind.__name__ for kind in FEATURE_KINDS.values()} <= {kind.__name__ for kind in kinds()}
+    rows = [line for line in page().partition("## Features")[2].splitlines() if line.startswith("| `")]
+    assert len(rows) == len(kinds())
