@@ -252,10 +252,9 @@ class Decayed(Carried):
         left = b.add(Op.WRAP_SUB, (before, b.add(Op.SHR, (before,), self.shift)))
         left = b.add(Op.MIN, (left, most))  # it never is more; its range says so
         new = b.add(Op.MIN, (self.x.integers(n), b.const(self.most)), 0, f"{self.name}_added")
-        free = b.add(Op.SUB, (most, left))  # what there is room for: the sum stays within 32 bits
-        added = b.add(Op.MIN, (b.add(Op.SHL, (new,), self.shift), free))
-        after = b.add(Op.ADD, (left, added))
-        after = b.add(Op.MIN, (after, most), 0, f"{self.name}_scaled", f"x 2^{self.shift}")
+        free = b.add(Op.SUB, (most, left))
+        still = b.add(Op.SUB, (free, b.add(Op.SHL, (new,), self.shift)))  # below 0 where the sum would be too great
+        after = b.add(Op.SUB, (most, b.add(Op.MAX, (still, b.const(0)))), 0, f"{self.name}_scaled", f"x 2^{self.shift}")
         return after, b.add(Op.SHR, (after,), self.shift, self.name, self.note)
 
 

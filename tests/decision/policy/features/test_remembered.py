@@ -1,4 +1,4 @@
-"""Features that carry values, in whole students: their pasts fit the context, netsim's floats are those of records."""
+"""Features that carry values, in whole students: their pasts fit the context, their thresholds have words."""
 
 import numpy as np
 import pytest
