@@ -25,6 +25,17 @@ ALL_FEATURES = [
 ]
 QUEUE = [{"kind": "rl_cc_congestion", "target": 0.064, "beta": 0.5, "scale": -2.0, "signal": "queue"}]
 COUNTING = [{"kind": "decisions", "most": 9}, {"kind": "rate"}]
+CARRYING = [
+    {"kind": "average", "signal": "rtt_ns", "shift": 3, "unit": 1024, "fraction_bits": 8},
+    {"kind": "minimum", "signal": "rtt_ns", "unit": 1024, "fraction_bits": 4, "rise": 1},
+    {"kind": "maximum", "signal": "sent_bytes", "unit": 4096, "fall": 1},
+    {"kind": "above_minimum", "signal": "rtt_ns", "unit": 1024},
+    {"kind": "over_minimum", "signal": "rtt_ns"},
+    {"kind": "streak", "signal": "cnp_count", "most": 7},
+    {"kind": "decaying_count", "signal": "nack_count", "shift": 2, "most": 100},
+    {"kind": "interval", "signal": "response_ns", "unit": 1024},
+    {"kind": "difference", "signal": "rtt_ns", "unit": 1024},
+]
 LOSSY = Network(buffer_bytes=100_000, ecn_min_bytes=5_000, ecn_max_bytes=80_000)
 ACTIONS: list[dict[str, Any]] = [
     {"kind": "tanh_map", "step": 0.2},
@@ -69,7 +80,9 @@ def run(policy: Policy, weights: dict[str, NDArray[np.float32]]) -> Simulation:
 
 
 @pytest.mark.parametrize("window", [1, 3])
-@pytest.mark.parametrize("features", [ALL_FEATURES, QUEUE, COUNTING], ids=["all", "queue", "counting"])
+@pytest.mark.parametrize(
+    "features", [ALL_FEATURES, QUEUE, COUNTING, CARRYING], ids=["all", "queue", "counting", "carrying"]
+)
 def test_features_are_those_of_spec(make_policy, features, window) -> None:
     policy = make_policy(observation={"features": features, "window": window}, architecture={"bias": True})
     simulation = run(policy, random_weights(policy, 1))
