@@ -48,19 +48,53 @@ Program::Program(ProgramConfig config, std::uint32_t signals, std::size_t params
       for (const std::int64_t side : branch.sides) // ahead only, so that a walk ends
         require(side >= 0 ? side > place && side < branches : -1 - side <= branches);
     }
+    plant(tree);
   }
+  args_.resize(config_.tree_args.size());
+  at_.resize(trees_.size());
+}
+
+// Branches, then leaves: rows of the same numbers in `places_` and `rows_`, less those of the branches.
+void Program::plant(const ProgramTree &tree) {
+  const auto first = static_cast<std::uint32_t>(places_.size());
+  const auto branches = static_cast<std::uint32_t>(tree.branches.size());
+  const auto leaf = [&](std::uint32_t number) { return first + branches + number; };
+  std::vector<std::uint32_t> level(branches, 0);
+  for (std::uint32_t b = 0; b < branches; ++b) { // sides lie ahead
+    const ProgramBranch &branch = tree.branches[b];
+    Place place{branch.threshold, branch.feature, {}};
+    for (std::size_t s = 0; s < 2; ++s) {
+      const std::int32_t side = branch.sides[s];
+      place.sides[s] =
+          side >= 0 ? first + static_cast<std::uint32_t>(side) : leaf(static_cast<std::uint32_t>(-1 - side));
+      if (side >= 0)
+        level[static_cast<std::size_t>(side)] = std::max(level[static_cast<std::size_t>(side)], level[b] + 1);
+    }
+    levels_ = std::max(levels_, level[b] + 1);
+    places_.push_back(place);
+  }
+  for (std::uint32_t number = 0; number <= branches; ++number)
+    places_.push_back(Place{0, 0, {leaf(number), leaf(number)}});
+  const std::size_t outputs = std::max<std::size_t>(config_.bias.size(), 1);
+  trees_.push_back(Tree{first, leaf(0) - static_cast<std::uint32_t>(rows_.size() / outputs)});
+  rows_.insert(rows_.end(), tree.leaves.begin(), tree.leaves.end());
 }
 
 void Program::walk() {
   const std::size_t outputs = config_.bias.size();
   sums_.assign(config_.bias.begin(), config_.bias.end());
-  for (const ProgramTree &tree : config_.trees) {
-    std::int32_t place = tree.branches.empty() ? -1 : 0;
-    while (place >= 0) {
-      const ProgramBranch &branch = tree.branches[static_cast<std::size_t>(place)];
-      place = branch.sides[values_[config_.tree_args[branch.feature]] > branch.threshold];
+  for (std::size_t i = 0; i < args_.size(); ++i)
+    args_[i] = values_[config_.tree_args[i]];
+  for (std::size_t t = 0; t < trees_.size(); ++t)
+    at_[t] = trees_[t].root;
+  for (std::uint32_t level = 0; level < levels_; ++level) {
+    for (std::uint32_t &at : at_) {
+      const Place &place = places_[at];
+      at = place.sides[args_[place.arg] > place.threshold];
     }
-    const std::int64_t *row = tree.leaves.data() + static_cast<std::size_t>(-1 - place) * outputs;
+  }
+  for (std::size_t t = 0; t < trees_.size(); ++t) {
+    const std::int64_t *row = rows_.data() + static_cast<std::size_t>(at_[t] - trees_[t].leaves) * outputs;
     for (std::size_t k = 0; k < outputs; ++k)
       sums_[k] += row[k];
   }

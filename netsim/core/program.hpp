@@ -74,9 +74,26 @@ public:
   std::size_t fields() const { return config_.state_nodes.size(); } // of a context
 
 private:
+  // Trees as they are walked: all of them a level a step, so that none waits for another; a leaf is followed by itself.
+  struct Place {
+    std::int64_t threshold = 0;
+    std::uint32_t arg = 0;                // which of the forest's arguments
+    std::array<std::uint32_t, 2> sides{}; // in `places_`
+  };
+  struct Tree {
+    std::uint32_t root = 0;
+    std::uint32_t leaves = 0; // a leaf's place less this is its row in `rows_`
+  };
+  void plant(const ProgramTree &tree);
   void walk(); // all outputs of the forest, to sums_
 
   ProgramConfig config_;
+  std::vector<Place> places_;
+  std::vector<Tree> trees_;
+  std::uint32_t levels_ = 0;       // of the deepest tree
+  std::vector<std::uint32_t> at_;  // where each walk is
+  std::vector<std::int64_t> rows_; // of all leaves of all trees
+  std::vector<std::int64_t> args_;
   std::vector<std::int64_t> values_;
   std::vector<std::int64_t> sums_;
 };
