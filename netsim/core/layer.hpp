@@ -9,7 +9,7 @@
 
 namespace netsim {
 
-// y = W x + b; the weights are kept by columns so that the inner loop runs over outputs and vectorises.
+// y = W x + b; the weights are kept by columns, so that outputs beside one another are summed up together.
 struct Layer {
   std::uint32_t inputs = 0, outputs = 0;
   std::vector<float> columns;
@@ -18,6 +18,9 @@ struct Layer {
 
   void apply(const float *x, float *y) const;
   void accumulate(const float *x, float *y) const;
+
+private:
+  void add(const float *x, const float *start, float *y) const; // y = W x + start
 };
 
 } // namespace netsim

@@ -1,24 +1,38 @@
 #include "neural_network.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
 namespace netsim {
 
-void Layer::apply(const float *x, float *y) const {
-  std::copy(bias.begin(), bias.end(), y);
-  accumulate(x, y);
+namespace {
+
+// Sums `kWide` outputs at once, each in the order of the inputs and in a register of its own.
+template <std::size_t kWide>
+void sums(const float *w, std::size_t stride, const float *x, std::size_t inputs, const float *start, float *y) {
+  std::array<float, kWide> sum;
+  std::copy_n(start, kWide, sum.begin());
+  for (std::size_t i = 0; i < inputs; ++i, w += stride) {
+    for (std::size_t j = 0; j < kWide; ++j)
+      sum[j] += w[j] * x[i];
+  }
+  std::copy_n(sum.begin(), kWide, y);
 }
 
-void Layer::accumulate(const float *x, float *__restrict y) const {
-  const float *__restrict w = columns.data();
-  const std::uint32_t n = outputs;
-  for (std::uint32_t i = 0; i < inputs; ++i, w += n) {
-    const float xi = x[i];
-    for (std::uint32_t j = 0; j < n; ++j)
-      y[j] += w[j] * xi;
-  }
+} // namespace
+
+void Layer::apply(const float *x, float *y) const { add(x, bias.data(), y); }
+void Layer::accumulate(const float *x, float *y) const { add(x, y, y); }
+
+void Layer::add(const float *x, const float *start, float *y) const {
+  const float *w = columns.data();
+  std::uint32_t j = 0;
+  for (; j + 4 <= outputs; j += 4)
+    sums<4>(w + j, outputs, x, inputs, start + j, y + j);
+  for (; j < outputs; ++j)
+    sums<1>(w + j, outputs, x, inputs, start + j, y + j);
 }
 
 std::uint32_t NetworkWeights::inputs() const {
