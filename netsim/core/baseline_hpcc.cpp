@@ -27,12 +27,12 @@ Pace Hpcc::on_ack(std::uint32_t flow, const Ack &ack) {
   measure(s, ack);
 
   const double excess = s.utilisation / config_.eta;
-  const bool multiply = excess >= 1.0 || s.stage >= config_.max_stage;
-  const double wanted = (multiply ? s.reference / excess : s.reference) + config_.additive_step;
-  s.rate = std::clamp(wanted, config_.rate_min, 1.0);
+  const bool added_enough = s.stage >= config_.max_stage;
+  const double divisor = std::max(excess, added_enough ? 0.0 : 1.0); // by 1 nothing changes: no branch to foresee
+  s.rate = std::min(std::max(s.reference / divisor + config_.additive_step, config_.rate_min), 1.0);
   if (after(ack.acked_psn, s.update_psn)) { // sent after the last update, so it has seen its effect
     s.reference = s.rate;
-    s.stage = multiply ? 0 : s.stage + 1;
+    s.stage = excess >= 1.0 || added_enough ? 0 : s.stage + 1;
     s.update_psn = ack.next_psn;
   }
   return pace(s);

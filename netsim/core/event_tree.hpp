@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "prefetch.hpp"
 #include "time.hpp"
 
 namespace netsim {
@@ -28,6 +29,11 @@ public:
   }
 
   std::uint64_t first() const { return first_; }
+
+  void fetch(std::size_t leaf) const { // it is set soon
+    if (levels_ > 0)
+      prefetch(groups_[leaf >> 2]);
+  }
 
   [[gnu::always_inline]] void set(std::size_t leaf, std::uint64_t key) {
     Group *const groups = groups_.data();

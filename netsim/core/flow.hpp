@@ -12,7 +12,7 @@ namespace netsim {
 
 inline constexpr std::uint32_t kUnlimited = ~std::uint32_t{0};
 
-struct Sender {
+struct alignas(64) Sender { // two cache lines
   // Pacing: a burst of b ps on the wire moves the next one to pace_base + b / rate.
   Ps pace_at = 0;
   Ps pace_base = 0;
@@ -84,6 +84,7 @@ struct Sender {
     timed_at = now;
   }
 };
+static_assert(sizeof(Sender) == 128);
 
 struct Receiver {
   Ps cnp_at = 0;        // no CNP before

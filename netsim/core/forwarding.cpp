@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "pausing.hpp"
+#include "prefetch.hpp"
 
 namespace netsim {
 
@@ -61,25 +62,25 @@ void Forwarding::catch_up(Ps until) {
 }
 
 void Forwarding::on_uplink() {
-  Burst burst = n_.uplinks.take();
+  const Burst burst = n_.uplinks.take();
   const Ps now = burst.arrival;
   const Route &route = n_.routes[burst.flow];
   Packet packet{};
   packet.flow = burst.flow;
   packet.klass = burst.klass;
   if (burst.packets > 0) {
-    packet.psn = burst.psn++;
-    --burst.packets;
-    const bool last = burst.packets == 0;
+    packet.psn = burst.psn;
+    const bool last = burst.packets == 1;
     packet.wire_bytes = last ? burst.last_bytes : static_cast<std::uint16_t>(n_.net.data_wire_bytes);
     packet.ack = burst.ack_each || (last && burst.ack_last);
     if (!last) {
-      burst.arrival = now + (burst.packets > 1 ? n_.data_ps : burst.last_bytes * n_.net.ps_per_byte);
-      n_.uplinks.push(Uplinks::packets, burst);
+      const Ps next = burst.packets > 2 ? n_.data_ps : burst.last_bytes * n_.net.ps_per_byte;
+      n_.uplinks.push(Uplinks::packets, burst, 1, now + next);
     } else if (burst.probe_serial != 0) {
-      burst.arrival = now + n_.probe_ps;
-      n_.uplinks.push(Uplinks::probes, burst);
+      n_.uplinks.push(Uplinks::probes, burst, 1, now + n_.probe_ps);
     }
+    if (last)
+      prefetch(n_.routes[n_.uplinks.ahead().flow]);
     if (n_.stamps(burst.flow))
       packet.telemetry = n_.fabric.telemetry().take();
   } else {
@@ -218,6 +219,7 @@ void Forwarding::on_link(Ps now, std::uint32_t p) {
 
 void Forwarding::on_arrival(Ps now, std::uint32_t p) {
   Port &port = n_.fabric.port(p);
+  prefetch(n_.receivers[port.link.ahead(4).flow]);
   receivers_.receive(now, first(port));
   pop(port, p);
 }

@@ -1,6 +1,8 @@
 #include "network.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace netsim {
 
@@ -10,9 +12,11 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
       data_ps(net.data_wire_bytes * net.ps_per_byte), probe_ps(net.probe_wire_bytes * net.ps_per_byte),
       loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size())),
       senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
-      turns(scenario.hosts), uplinks(loop.streams.uplinks), fabric(net, fabric_config, scenario.hosts, seed),
-      control(scenario.control_delays.size(), Ring<Control>{256}), demotion(net, scenario),
-      reorder(scenario.flows.size(), net.reorder_packets), shares(net.ends.size() > 1 ? net.ends.size() : 0) {
+      turns(scenario.hosts, scenario.planes == 1), uplinks(loop.streams.uplinks),
+      fabric(net, fabric_config, scenario.hosts, seed), control(scenario.control_delays.size(), Ring<Control>{256}),
+      demotion(net, scenario), reorder(scenario.flows.size(), net.reorder_packets),
+      shares(net.ends.size() > 1 ? net.ends.size() : 0) {
+  share_routes();
   std::vector<std::uint32_t> queue_pairs(scenario.hosts / scenario.planes, 0); // of each machine, at all of its NICs
   for (const FlowConfig &flow : scenario.flows)
     ++queue_pairs[flow.host / scenario.planes];
@@ -35,6 +39,22 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
     receivers[f].base_latency = base_latency(f);
     receivers[f].overtakes = !fabric_config.routing.ways.empty();
   }
+}
+
+// Flows whose paths are the same ports have them at one place, which the cache then holds.
+void Network::share_routes() {
+  std::map<std::vector<std::uint32_t>, std::uint32_t> known; // of all planes -> where they begin
+  std::vector<std::uint32_t> all;
+  for (FlowConfig &flow : scenario.flows) {
+    const std::uint32_t own = flow.host % scenario.planes * flow.hops; // its own plane's
+    const auto first = scenario.routes.begin() + flow.route - own;
+    const auto [at, is_new] = known.try_emplace(std::vector(first, first + scenario.planes * flow.hops),
+                                                static_cast<std::uint32_t>(all.size()));
+    if (is_new)
+      all.insert(all.end(), at->first.begin(), at->first.end());
+    flow.route = at->second + own;
+  }
+  scenario.routes = std::move(all);
 }
 
 Ps Network::base_latency(std::uint32_t flow) const {

@@ -59,6 +59,7 @@ struct Network {
   Window window;
 
 private:
+  void share_routes();
   Ps base_latency(std::uint32_t flow) const; // of a full data packet that waits nowhere
 };
 

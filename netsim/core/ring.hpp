@@ -18,6 +18,8 @@ public:
   const T &front() const { return items_[head_ & mask_]; }
   const T &back() const { return items_[(tail_ - 1) & mask_]; }
   const T &operator[](std::size_t i) const { return items_[(head_ + i) & mask_]; }
+  // The one that comes so many after the first; where there are fewer, any that was here before.
+  const T &ahead(std::size_t i) const { return items_[(head_ + i) & mask_]; }
   void pop() { ++head_; }
   void push(const T &item) { add() = item; }
   // The place of a new last one, to be filled in: a copy of what was written just before would have to wait for it.

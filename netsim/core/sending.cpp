@@ -4,6 +4,7 @@
 
 #include "flow_site.hpp"
 #include "forwarding.hpp"
+#include "prefetch.hpp"
 
 namespace netsim {
 
@@ -71,34 +72,28 @@ void Sending::turn(Ps now, std::uint32_t host) {
     demote(flow, s);
     packets = std::min(packets, n_.demotion.packets_left(flow, s));
   }
-  Burst burst{};
-  burst.host = host;
-  burst.flow = flow;
-  burst.psn = s.next_psn;
-  burst.packets = static_cast<std::uint16_t>(packets);
-  burst.ack_each = s.ends(n_.net).ack_each_packet;
-  burst.klass = s.klass;
+  const std::uint32_t psn = s.next_psn;
+  const std::uint8_t klass = s.klass;
+  const bool ack_each = s.ends(n_.net).ack_each_packet;
   s.next_psn += packets;
   const bool last = s.next_psn == s.end_psn;
-  burst.last_bytes =
-      last ? n_.scenario.flows[flow].last_wire_bytes : static_cast<std::uint16_t>(n_.net.data_wire_bytes);
-  const Ps last_ps = burst.last_bytes * n_.net.ps_per_byte;
+  const std::uint32_t last_bytes = last ? n_.scenario.flows[flow].last_wire_bytes : n_.net.data_wire_bytes;
+  const Ps last_ps = last_bytes * n_.net.ps_per_byte;
   const Ps duration = (packets - 1) * n_.data_ps + last_ps;
-  burst.arrival = now + (packets > 1 ? n_.data_ps : last_ps) + n_.uplink_delay;
 
-  if (last || s.of_message(n_.net) == 0 || burst.ack_each) {
-    burst.ack_last = true;
-    if (!s.ack_awaited())
-      s.timed_at = now;
+  const bool ack_last = last || s.of_message(n_.net) == 0 || ack_each;
+  if (ack_last) {
+    s.timed_at = s.ack_awaited() ? s.timed_at : now;
     s.asked_psn = s.next_psn;
   }
-  s.sent_bytes += packets * n_.net.payload_bytes - (n_.net.data_wire_bytes - burst.last_bytes);
+  s.sent_bytes += packets * n_.net.payload_bytes - (n_.net.data_wire_bytes - last_bytes);
   s.sent_total += packets;
   n_.counters.data_sent += packets;
   if (!n_.shares.empty())
     n_.shares[s.cohort].sent += packets;
 
   nic.free_at = now + duration;
+  std::uint32_t probe_serial = 0;
   if (flows_.probes(s) && (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout
                                                : nic.free_at >= s.probe_at && s.probe_due(n_.net, nic.free_at))) {
     if (s.probe_outstanding || s.probe_astray) { // what an older one meets up to now is forgotten
@@ -109,7 +104,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
     s.probe_outstanding = true;
     s.probe_sent_at = nic.free_at;
     s.probe_queue_bytes = 0;
-    burst.probe_serial = ++s.probe_serial;
+    probe_serial = ++s.probe_serial;
     nic.free_at += n_.probe_ps;
     ++n_.counters.probes_sent;
   }
@@ -117,16 +112,30 @@ void Sending::turn(Ps now, std::uint32_t host) {
   // A queue pair may make up for time it waited while others were served, but for one gap at the most.
   s.last_burst_ps = static_cast<std::uint32_t>(duration);
   if (flows_.hears(s))
-    flows_.on_sent(now, flow, (packets - 1) * n_.net.data_wire_bytes + burst.last_bytes);
+    flows_.on_sent(now, flow, (packets - 1) * n_.net.data_wire_bytes + last_bytes);
   flows_.limit(now, flow);
   const Ps gap = flows_.next_send(flow, s, now) - now;
   s.pace_base = std::max(s.pace_at, now - gap);
   s.pace_at = s.pace_base + gap;
 
-  n_.uplinks.leave(burst);
+  Burst &burst = n_.uplinks.leave();
+  burst.arrival = now + (packets > 1 ? n_.data_ps : last_ps) + n_.uplink_delay;
+  burst.host = host;
+  burst.flow = flow;
+  burst.psn = psn;
+  burst.probe_serial = probe_serial;
+  burst.packets = static_cast<std::uint16_t>(packets);
+  burst.last_bytes = static_cast<std::uint16_t>(last_bytes);
+  burst.ack_last = ack_last;
+  burst.ack_each = ack_each;
+  burst.klass = klass;
   if (n_.demotion.by_sent())
     demote(flow, s);
   schedule(s);
+  if (const std::uint64_t next = nic.first(); next != kNever) {
+    prefetch(n_.senders[nic.first_flow + key_stream(next)]);
+    nic.due.fetch(key_stream(next));
+  }
 }
 
 void Sending::demote(std::uint32_t flow, Sender &s) {

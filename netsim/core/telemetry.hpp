@@ -9,9 +9,9 @@
 
 namespace netsim {
 
-struct Stamps {
-  std::array<Hop, kMaxHops> hop;
+struct alignas(64) Stamps { // the first hops beside their number: most paths are short
   std::uint32_t count = 0;
+  std::array<Hop, kMaxHops> hop;
 };
 
 class Telemetry {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "prefetch.hpp"
+
 namespace netsim {
 
 void Transport::on_control(Ps now, std::uint32_t way) {
   Ring<Control> &controls = n_.control[way];
   const Control control = controls.front();
   controls.pop();
+  prefetch(n_.senders[controls.ahead(2).flow]);
   n_.loop.follow(n_.loop.streams.control + way, controls, &Control::arrival);
   sending_.turns_of(n_.senders[control.flow].host, now);
   switch (control.kind) {

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "time.hpp"
@@ -12,7 +15,9 @@ namespace netsim {
 
 class Turns {
 public:
-  explicit Turns(std::size_t hosts) : next_(hosts, kLatest), none_before_((hosts + kGroup - 1) / kGroup, kLatest) {}
+  // `apart`: a turn changes nothing at another host's NIC.
+  Turns(std::size_t hosts, bool apart)
+      : next_(hosts, kLatest), none_before_((hosts + kGroup - 1) / kGroup, kLatest), apart_(apart) {}
 
   Ps of(std::uint32_t host) const { return next_[host]; }
   void set(std::uint32_t host, Ps time) { // kLatest: it has none
@@ -22,19 +27,36 @@ public:
   }
   Ps none_before() const { return *std::min_element(none_before_.begin(), none_before_.end()); }
 
-  // `turn(host)` for each host that has one before `until`, until its next one is later.
+  // `turn(host)` for each host that has one before `until`, until its next one is later. Where hosts are apart they
+  // take turns one after the other: until a host's next turn there is time to fetch what it needs.
   template <class Turn> void take(Ps until, Turn turn) {
     for (std::size_t group = 0; group < none_before_.size(); ++group) {
       if (none_before_[group] >= until)
         continue;
-      Ps first = kLatest;
-      const std::size_t end = std::min((group + 1) * kGroup, next_.size());
-      for (std::size_t host = group * kGroup; host < end; ++host) {
-        while (next_[host] < until)
-          turn(static_cast<std::uint32_t>(host));
-        first = std::min(first, next_[host]);
+      const auto begin = static_cast<std::uint32_t>(group * kGroup);
+      const auto end = static_cast<std::uint32_t>(std::min((group + 1) * kGroup, next_.size()));
+      std::array<std::uint32_t, kGroup> due;
+      std::size_t left = 0;
+      for (std::uint32_t host = begin; host < end; ++host) {
+        if (!apart_) {
+          while (next_[host] < until)
+            turn(host);
+        } else { // no branch to foresee
+          due[left] = host;
+          left += next_[host] < until;
+        }
       }
-      none_before_[group] = first;
+      while (left > 0) {
+        const std::size_t round = std::exchange(left, 0);
+        for (std::size_t i = 0; i < round; ++i) {
+          const std::uint32_t host = due[i];
+          if (next_[host] < until) // a turn may have asked for others' before its own
+            turn(host);
+          due[left] = host;
+          left += next_[host] < until;
+        }
+      }
+      none_before_[group] = *std::min_element(next_.begin() + begin, next_.begin() + end);
     }
   }
 
@@ -42,6 +64,7 @@ private:
   static constexpr std::size_t kGroup = 64;
   std::vector<Ps> next_;
   std::vector<Ps> none_before_; // of each group of hosts
+  bool apart_;
 };
 
 } // namespace netsim

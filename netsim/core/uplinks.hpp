@@ -27,35 +27,36 @@ public:
   explicit Uplinks(std::uint32_t stream) : stream_(stream) { keys_.fill(kNever); }
 
   std::uint64_t first() const { return first_; } // the key of the next packet
-  void push(Line line, const Burst &burst) {
-    Ring<Burst> &ring = lines_[line];
-    const std::uint64_t key = key_of(burst);
-    if (ring.empty()) {
+  // What is left of a burst when so many of its packets are gone; the next one is there at `arrival`.
+  void push(Line line, const Burst &burst, std::uint32_t gone, Ps arrival) {
+    const std::uint64_t key = event_key(arrival, stream_ + burst.host);
+    first_ = std::min(first_, key);
+    if (lines_[line].empty()) {
       keys_[line] = key;
-    } else if (key < key_of(ring.back())) {
-      odd_.push(Odd{key, burst});
+    } else if (key < last_[line]) {
+      Odd odd{key, {}};
+      rest(odd.burst, burst, gone, arrival);
+      odd_.push(odd);
       keys_[kOdd] = odd_.top().key;
-      first_ = std::min(first_, key);
       return;
     }
-    ring.push(burst);
-    first_ = std::min(first_, key);
+    last_[line] = key;
+    rest(lines_[line].add(), burst, gone, arrival);
   }
-  // A burst leaves its NIC. NICs do so in any order; the lines know of it after `enter()`.
-  void leave(const Burst &burst) { left_.push_back(burst); }
+  // A burst leaves its NIC, to be filled in. NICs do so in any order; the lines know of it after `enter()`.
+  Burst &leave() { return left_.emplace_back(); }
   void enter() {
     if (left_.empty())
       return;
     sort();
     for (const Place &place : places_)
-      push(bursts, left_[place.index]);
+      push(bursts, left_[place.index], 0, left_[place.index].arrival);
     left_.clear();
   }
   // The burst whose packet is next, off its line.
   Burst take() {
-    std::size_t line = 0;
-    while (keys_[line] != first_)
-      ++line;
+    const std::size_t early = keys_[1] < keys_[0] ? 1 : 0, late = keys_[kOdd] < keys_[2] ? kOdd : 2;
+    const std::size_t line = keys_[late] < keys_[early] ? late : early;
     Burst burst;
     if (line == kOdd) {
       burst = odd_.top().burst;
@@ -70,6 +71,9 @@ public:
     first_ = std::min(std::min(keys_[0], keys_[1]), std::min(keys_[2], keys_[3]));
     return burst;
   }
+
+  // A burst that is taken soon.
+  const Burst &ahead() const { return lines_[bursts].ahead(4); }
 
   // Data packets on all of them, by walking the lines.
   std::uint64_t data_packets() const {
@@ -96,6 +100,20 @@ private:
     std::uint64_t key;
     std::size_t index; // in `left_`
   };
+
+  // Field by field: what was written just before would be waited for by a copy.
+  static void rest(Burst &to, const Burst &burst, std::uint32_t gone, Ps arrival) {
+    to.arrival = arrival;
+    to.host = burst.host;
+    to.flow = burst.flow;
+    to.psn = burst.psn + gone;
+    to.probe_serial = burst.probe_serial;
+    to.packets = static_cast<std::uint16_t>(burst.packets - gone);
+    to.last_bytes = burst.last_bytes;
+    to.ack_last = burst.ack_last;
+    to.ack_each = burst.ack_each;
+    to.klass = burst.klass;
+  }
 
   // Bursts that left, by their keys: into as many buckets of time as there are of them, then within each.
   void sort() {
@@ -126,7 +144,8 @@ private:
 
   std::uint32_t stream_; // of the first host
   std::uint64_t first_ = kNever;
-  std::array<std::uint64_t, 4> keys_; // of the first of each line, then of the heap
+  std::array<std::uint64_t, 4> keys_;   // of the first of each line, then of the heap
+  std::array<std::uint64_t, 3> last_{}; // .. of the last of each line that is not empty
   std::array<Ring<Burst>, 3> lines_{Ring<Burst>{64}, Ring<Burst>{64}, Ring<Burst>{64}};
   std::priority_queue<Odd, std::vector<Odd>, std::greater<Odd>> odd_;
   std::vector<Burst> left_;         // and are on no line yet
