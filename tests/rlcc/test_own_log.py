@@ -10,7 +10,9 @@ from own_log import POLICY, column_options, log_text
 
 from decision.artefact.manifest import opened
 from rlcc import cli
+from teachers.load import load
 
+TEACHER = Path(__file__).resolve().parents[2] / "fixtures" / "teachers" / "rl-cc-mlp"
 BUDGET = ["--budget", "0.9us"]
 
 
@@ -106,3 +108,18 @@ def test_the_import_takes_less_than_the_log_in_any_order_of_columns(own: Path, t
     asked = ["import", str(tmp_path / "log.csv"), "--policy", str(own / "policy.toml"), *column_options()]
     assert cli.main([*asked, "--out", str(tmp_path / "log")]) == 0
     assert opened(tmp_path / "log", "rollouts").parents == opened(own / "log", "rollouts").parents
+
+
+def test_a_teacher_of_weights_labels_the_log(own: Path, refused: Callable[..., str], tmp_path: Path) -> None:
+    applied = [word.replace("label=", "applied=") for word in column_options()]
+    asked = ["import", str(own / "log.csv"), "--teacher", str(TEACHER), *applied, "--out", str(tmp_path / "rollouts")]
+    assert cli.main([*asked, "--policy", str(TEACHER / "policy.toml")]) == 0
+    of = load(TEACHER)
+    assert opened(tmp_path / "rollouts", "rollouts").parents == {"teacher": of.hash}
+    fit = ["distill", str(tmp_path / "rollouts"), "--trees", "2", "--depth", "2", "--out", str(tmp_path / "student")]
+    assert cli.main(fit) == 0
+    assert opened(tmp_path / "student", "student").parents["teacher"] == of.hash
+    other = refused(*asked[:-2], "--policy", own / "policy.toml", "--out", tmp_path / "other")
+    assert "observation" in other
+    both = refused("distill", TEACHER, tmp_path / "rollouts", "--out", tmp_path / "other")
+    assert "without a teacher" in both

@@ -106,6 +106,24 @@ def test_a_simulator_in_python_gives_the_same_student_again(
     assert made[0].load().report["rounds"][0]["rows"] != made[0].load().report["rounds"][1]["rows"]
 
 
+def test_a_log_with_labels_needs_a_simulator_with_labels(rollouts: Path, tmp_path: Path) -> None:
+    """The simulator has the rule in it: its rows say what should be decided."""
+
+    class Labelling(Fluid):
+        def run(self, student: DrivenStudent, scenario: str, seed: int) -> dict[str, Any]:
+            rows = super().run(student, scenario, seed)
+            room = 0.064 - np.maximum(np.array(rows["rtt_us"]) / BASE_RTT_US - 1.5, 0)
+            return rows | {"multiplier": 1 + 0.16 * np.tanh(room)}
+
+    policy, log = FOLDER / "policy.toml", rollouts.parent / "log.csv"
+    record = rlcc.import_log(log, policy, tmp_path / "rollouts", columns=COLUMNS)
+    options = {"rounds": 1, "trees": 2, "depth": 2, "learning_rate": [0.7], "scenarios": ["2"]}
+    made = rlcc.distill(record, tmp_path / "student", simulator=Labelling(), **options).load()
+    assert [each["round"] for each in made.report["rounds"]] == [0, 1]
+    with pytest.raises(InputError, match="column label"):
+        rlcc.distill(record, tmp_path / "other", simulator=Fluid(), **options)
+
+
 def test_rows_are_held_to_what_a_log_is_held_to(
     rollouts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
