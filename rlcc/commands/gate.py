@@ -30,7 +30,9 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
 @click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware, the reference.")
 @model_options("gate", "max_regression")
 @click.option(
-    "--rollouts", type=FOLDER, help="Held-out rollouts of `rlcc rollout`. [default: simulated with a separate seed]"
+    "--rollouts",
+    type=FOLDER,
+    help="Held-out rollouts, of `rlcc rollout` or `rlcc import`. [default: simulated with a separate seed]",
 )
 @model_options("gate", *CLOSED_LOOP_FLAGS, flags=CLOSED_LOOP_FLAGS, default="the recipe's, or {}")
 @model_options("gate", "require")
