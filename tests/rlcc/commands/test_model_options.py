@@ -96,7 +96,7 @@ def test_an_old_name_is_refused_with_the_new_one() -> None:
         run("--wood", "3")
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name in RECIPE_TABLES])
 def test_no_command_declares_by_hand_what_its_model_has(name: str) -> None:
     module, model = importlib.import_module(f"rlcc.commands.{name}"), RECIPE_TABLES[name]
     own = [field for field in tables()[name] if f'"{flag(field)}"' in inspect.getsource(module)]
