@@ -109,7 +109,7 @@ def extreme(
                 tried[:, :, column] = STEPS
                 at = low[:, None, :] + (high - low)[:, None, :] * tried
                 flat = at.reshape(-1, rows.shape[1])
-                value = teacher_actions(teacher, observation, flat, options.warm_up).reshape(len(rows), -1)
+                value = teacher_actions(teacher, observation, flat, options.warm_up).reshape(len(rows), len(STEPS))
                 value *= sign[:, None]
                 which = value.argmax(axis=1)
                 place[:, column] = STEPS[which]

@@ -112,6 +112,12 @@ def test_the_greatest_distance_is_that_of_all_states_one_by_one(student: Student
         assert furthest(made, teacher, DEFAULT).distance == pytest.approx(distance.max())
 
 
+def test_no_states_have_no_extremes(student: Student, teacher: Teacher) -> None:
+    """A student may have no cell near its limit."""
+    rows = np.zeros((0, teacher.policy.observation.size))
+    assert extreme(teacher, teacher.policy.observation, rows, np.zeros(0, dtype=np.int64), DEFAULT).shape == (0,)
+
+
 @pytest.mark.parametrize("name", ["rl-cc-mlp", "rl-cc-lstm-small", "pcc-rl-lstm"])
 def test_a_finer_grid_finds_no_other_range(student: Student, name: str) -> None:
     """All of 7^4 places of each neighbourhood against the coordinate search, of states of every kind."""
