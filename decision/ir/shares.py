@@ -1,4 +1,4 @@
-"""Expressions of what is above a least value, as a share: the order of a ratio without a quotient above 1."""
+"""Expressions of a least value: what is less counts as it, and what is above it as a share of the whole."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class AtLeast(Of):
         return t.step(FloatOp.MAX, self.x.floats(t), t.const(self.least * 2.0**-self.bits))
 
     def integers(self, n: Nodes) -> int:
-        return n.b.add(Op.MAX, (self.x.integers(n), n.b.const(self.least)), 0, self.name, "never 0")
+        return n.b.add(Op.MAX, (self.x.integers(n), n.b.const(self.least)), 0, self.name, f"at least {self.least}")
 
 
 @dataclass(frozen=True)

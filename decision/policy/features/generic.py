@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from decision.ir.expression import (
+    AtMost,
     Coded,
     Count,
     Decided,
@@ -17,7 +18,9 @@ from decision.ir.expression import (
     Signal,
     Whole,
 )
+from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interface import Interface
+from decision.ir.shares import AtLeast
 from decision.policy.features.feature import Feature, Place
 
 NAME = r"^[a-z][a-z0-9_]{0,47}$"
@@ -35,6 +38,7 @@ def _power_of_two(value: int) -> int:
 Named = Annotated[str, Field(pattern=NAME)]
 Unit = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 Power = Annotated[Unit, AfterValidator(_power_of_two)]
+Clip = Annotated[float, Field(ge=0, lt=FEATURE_LIMIT)]
 Bits = Annotated[int, Field(strict=True, ge=0, le=16)]
 
 
@@ -76,17 +80,40 @@ class _Scaled(Feature):
 
 
 class Level(_Scaled):
-    """A signal, a parameter, or the knob that the context keeps in force."""
+    """A signal, a parameter, or the knob that the context keeps in force. ``at_least``, ``at_most``: what is less or
+    more counts as this, in units of ``unit`` (the clip of normalised observations)."""
 
     kind: Literal["level"]
     signal: Named
+    at_least: Clip | None = Field(default=None, exclude_if=lambda end: end is None)
+    at_most: Clip | None = Field(default=None, exclude_if=lambda end: end is None)
+
+    @model_validator(mode="after")
+    def _steps(self) -> "Level":
+        for key, end in (("at_least", self.at_least), ("at_most", self.at_most)):
+            if end is not None and end * 2**self.fraction_bits % 1:
+                raise ValueError(
+                    f"{key} is {end:g}, between two integers; {self.fraction_bits} fraction bits hold steps of "
+                    f"{2.0**-self.fraction_bits:g}"
+                )
+        if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
+            raise ValueError(f"at_least is {self.at_least:g}; it must lie below at_most, {self.at_most:g}")
+        return self
 
     @property
     def what(self) -> str:
         return self.signal
 
     def expression(self, place: Place) -> Coded:
-        return self.coded(place.source(self.signal), self.name, f"in units of {self.unit}")
+        note = f"in units of {self.unit}"
+        if self.at_least is None and self.at_most is None:
+            return self.coded(place.source(self.signal), self.name, note)
+        x: Expression = Per(place.source(self.signal), self.unit, self.fraction_bits, f"{self.name}_raw")
+        if self.at_most is not None:
+            x = AtMost(x, self.at_most, f"{self.name}_cut", f"at most {self.at_most:g}")
+        if self.at_least is not None:
+            x = AtLeast(x, round(self.at_least * 2**self.fraction_bits), f"{self.name}_raised")
+        return Coded(x, self.fraction_bits, 0.0, self.name, note)
 
 
 class PreviousKnob(_Scaled):

@@ -205,7 +205,23 @@ def test_two_features_share_what_they_carry():
     assert [field.name for field in build_observer(both).program.state] == ["rate_q30", "rtt_ns_least_kept"]
 
 
+@given(event=decisions())
+@settings(max_examples=40, deadline=None)
+def test_a_level_is_clipped_in_both_meanings(event):
+    clipped = {"kind": "level", "signal": "sent_bytes", "unit": 256, "fraction_bits": 2}
+    clipped |= {"at_least": 3.25, "at_most": 1000.5}
+    rows, _ = recorded(event).integer_rows(observation(clipped), PARAMS)
+    floats, _ = recorded(event).float_rows(observation(clipped))
+    expected = np.clip(event["sent_bytes"] / 256, 3.25, 1000.5)
+    np.testing.assert_array_equal(floats[:, 0], expected)
+    np.testing.assert_array_equal(rows[:, 0], np.floor(expected * 4))
+
+
+CLIP = {"kind": "level", "signal": "sent_bytes"}
 WRONG = {
+    "a clip between two integers": (CLIP | {"at_most": 3.5}, "at_most"),
+    "a clip of nothing": (CLIP | {"at_most": 3, "at_least": 3}, "at_least"),
+    "a clip below 0": (CLIP | {"at_least": -1}, "at_least"),
     "a knob": ({"kind": "average", "signal": "rate_q30", "shift": 2}, "no signal"),
     "a parameter": ({"kind": "minimum", "signal": "rate_min_q30"}, "no signal"),
     "no timestamp": ({"kind": "interval", "signal": "cnp_count"}, "no timestamp"),
