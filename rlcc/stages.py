@@ -15,6 +15,7 @@ import numpy as np
 
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, opened
+from decision.policy.actions import Table
 from decision.policy.model import Model
 from decision.policy.neighbourhood import Around
 from decision.policy.student import Student
@@ -446,6 +447,8 @@ def distance(
     decider, _ = checked_program(firmware.manifest)  # or another student is bounded than is proved
     if isinstance(decider, Model):
         raise InputError(f"{firmware.folder} is of a model made elsewhere, which has no teacher")
+    if isinstance(decider, Student) and isinstance(decider.action, Table) and decider.forest.outputs > 1:
+        raise InputError(f"{firmware.folder} scores the entries of a table; leave --teacher out")
     read = isinstance(decider, Student) and bool(decider.model)
     if not read and firmware.manifest.parents.get("teacher") != teacher.hash:
         named = f"{teacher.policy.name} {teacher.hash[:12]}"

@@ -292,6 +292,8 @@ def _frame(base: Rows, x: int, y: int, grid: Sequence[Rows], column: int, value:
 def after_the_sums(student: Student) -> Program:
     """What follows the forest's sums, as the action map has it; its results are the values that are decided. InputError
     where a value may be more than a double tells apart."""
+    if student.forest.outputs != student.action.sums + (student.trigger is not None):
+        raise InputError("the student's trees score the entries of a table")
     b = ProgramBuilder(student.forest, student.observation.agents)
     args = (b.const(0),) * len(student.forest.features)
     results = student.action.integer(b, [b.add(Op.TREES, args, k) for k in range(student.action.sums)])
