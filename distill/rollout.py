@@ -122,16 +122,24 @@ def read(
     """The runs of a rollouts artefact. InputError where it is another teacher's or not readable, or of another network
     or other agents, or has more rows than ``most_rows``."""
     manifest = of_kind(source, KIND)
+    if manifest.parents.get("teacher") != teacher.hash:
+        raise InputError(f"{manifest.folder} holds rollouts of another teacher; make them again with rlcc rollout")
+    yield from recorded(manifest, teacher.policy.observation.agents, deployment, most_rows=most_rows)
+
+
+def recorded(
+    source: Path | Opened, interface: Interface, deployment: Deployment | None = None, *, most_rows: int | None = None
+) -> Iterator[Rollout]:
+    """The runs of a rollouts artefact, whoever decided in them. InputError where it is not readable, of another network
+    or other agents, not of ``interface``, or has more rows than ``most_rows``."""
+    manifest = of_kind(source, KIND)
     folder, imported = manifest.folder, IMPORT in manifest.details
     if not imported and manifest.details.get("deployment") != _deployed(deployment):
         raise InputError(
             f"{folder} holds rollouts of another network, or of other agents in it; make them again with rlcc run and "
             "the recipe that says which"
         )
-    if manifest.parents.get("teacher") != teacher.hash:
-        raise InputError(f"{folder} holds rollouts of another teacher; make them again with rlcc rollout")
     deployed = deployment or Deployment()
-    interface = teacher.policy.observation.agents
     for scenario, seed, part in runs_of(manifest, list(record_columns(interface)), most_rows):
         if imported:
             yield Rollout(scenario, seed, Trajectories.of(part, interface))

@@ -44,6 +44,7 @@ COMMANDS = {
     "evaluate": "Compare policies in the same simulated networks.",
     "tune": "Set or show the parameters of a firmware, with units.",
     "visits": "Count visits to each cell of a student's trees.",
+    "diff": "Report where two policies decide differently.",
     "drift": "Report how far traffic drifted from the training data.",
     "gate": "Judge a firmware folder: PASS (0), FAIL (1), error (2).",
     "attest": "Sign the claims of a firmware's certificate.",

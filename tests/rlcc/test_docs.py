@@ -14,7 +14,7 @@ EVERY_PAGE = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify", "rlcc", "bench", "papers")
 ENDS = ("py", "cpp", "hpp", "toml")
 SOURCES = [path for package in PACKAGES for end in ENDS for path in (ROOT / package).rglob(f"*.{end}")]
-PAGES = ["run", "rollout", "import", "distill", "evaluate", "gate", "doctor", "cycles"]
+PAGES = ["run", "rollout", "import", "distill", "evaluate", "gate", "doctor", "cycles", "diff"]
 
 
 @pytest.mark.parametrize("name", PAGES)
