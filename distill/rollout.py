@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +88,8 @@ def made(
     shipped students are fitted to these states."""
     in_fabric = deployment.flows is None and read_scenario(scenario).fabric is not None
     places = {} if in_fabric else deployment.places(scenario, seed, duration_ps)
-    return Rollout(scenario, seed, Trajectories.of(records, interface, places))
+    trajectories = Trajectories.of(records, interface, places)
+    return Rollout(scenario, seed, replace(trajectories, network=f"{scenario}, seed {seed}"))
 
 
 def teacher_policy(teacher: Teacher) -> PolicySpec:

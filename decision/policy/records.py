@@ -53,12 +53,13 @@ def record_columns(interface: Interface) -> dict[str, str]:
 @dataclass(frozen=True)
 class Trajectories:
     """Records sorted by agent and time, with each row's place in its unbroken run of decisions. ``places``: what was
-    known of the agents' places where it is not the same for all."""
+    known of the agents' places where it is not the same for all; ``network``: which it was, for people."""
 
     columns: Mapping[str, NDArray[np.generic]]
     position: NDArray[np.int64]
     interface: Interface = FLOW_RATE
     places: Places = field(default_factory=dict)
+    network: str = ""
 
     @staticmethod
     def of(records: Columns, interface: Interface = FLOW_RATE, places: Places | None = None) -> "Trajectories":

@@ -254,10 +254,16 @@ def teacher(errors: Errors, allowed: Match) -> list[Check]:
             value=f"{error:.5f}",
             limit=f"{most:g}",
             passed=error <= most,
-            detail="" if error <= most else mend(kind).removeprefix("; "),
+            detail="" if error <= most else _furthest_in(errors, figure, mend(kind)),
         )
         for figure, kind, error, most in rows
     ]
+
+
+def _furthest_in(errors: Errors, figure: str, mends: str) -> str:
+    """The network in which an action error is largest, where it is known, and what usually brings it nearer."""
+    network = errors.networks.get(figure, "")
+    return f"largest in {network}{mends}" if network else mends.removeprefix("; ")
 
 
 def same_eyes(pupil: Pupil, policy: Policy) -> Check:

@@ -4,8 +4,8 @@ Both look at the same recorded states: the teacher at the real-valued features, 
 the context that the decisions before have left. Compared is the action, the multiplier of the rate - 1, or each knob.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -42,27 +42,31 @@ Columns = dict[str, Integers]
 class Errors:
     """Of the actions, in multipliers of the rate (of knobs in parts of the range over which they are set): of the
     network in which each is largest, so that an easy one hides nothing. ``rollouts`` says which decisions were
-    compared, ``decisions`` how many."""
+    compared, ``decisions`` how many; ``networks``: in which network each is largest."""
 
     rollouts: str
     decisions: int
     rmse: float
     p99: float
     maximum: float
+    networks: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @staticmethod
-    def of(networks: Sequence[Floats], rollouts: str) -> "Errors":
-        """From the errors in each network. InputError where nothing can be compared."""
-        distances = [np.abs(errors) for errors in networks if errors.size]
+    def of(networks: Sequence[Floats], rollouts: str, names: Sequence[str] = ()) -> "Errors":
+        """From the errors in each network; ``names``: of the networks. InputError where nothing can be compared."""
+        told = names or [""] * len(networks)
+        kept = [(np.abs(errors), name) for errors, name in zip(networks, told, strict=True) if errors.size]
+        distances = [off for off, _ in kept]
         if not distances:
             raise InputError(f"no decision of the {rollouts} has its whole history; give longer rollouts")
-        return Errors(
-            rollouts,
-            sum(off.size for off in distances),
-            max(float(np.sqrt(np.mean(off**2))) for off in distances),
-            max(float(np.percentile(off, 99, method="inverted_cdf")) for off in distances),
-            max(float(off.max()) for off in distances),
-        )
+        figures = {
+            "rmse": [float(np.sqrt(np.mean(off**2))) for off in distances],
+            "p99": [float(np.percentile(off, 99, method="inverted_cdf")) for off in distances],
+            "maximum": [float(off.max()) for off in distances],
+        }
+        where = {name: kept[values.index(max(values))][1] for name, values in figures.items()}
+        rmse, p99, maximum = (max(values) for values in figures.values())
+        return Errors(rollouts, sum(off.size for off in distances), rmse, p99, maximum, where)
 
 
 def own_rollouts(
@@ -238,4 +242,8 @@ def compare(
     rollouts: str,
 ) -> Errors:
     """The errors of all decisions; ``runs``: one a network."""
-    return Errors.of([errors_in(program, observation, params, teacher, states) for states in runs], rollouts)
+    networks, names = [], []
+    for states in runs:
+        networks.append(errors_in(program, observation, params, teacher, states))
+        names.append(states.network)
+    return Errors.of(networks, rollouts, names)

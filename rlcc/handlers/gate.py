@@ -49,11 +49,24 @@ def handle(firmware: Path, out: Path | None, **asked: Any) -> int:
             click.echo(github.refusal(str(error)))
         raise
     print_verdict(verdict, folder)
+    if asked["recipe_file"] is None and (said := without_recipe(verdict)):
+        click.echo(said)
     if github.running_there():
         for line in github.failures(verdict, firmware):
             click.echo(line)
         github.summarise(verdict, os.environ)
     return 0 if verdict.holds else 1
+
+
+def without_recipe(verdict: Verdict) -> str:
+    """Returns what a missing recipe has to do with the failures; empty where none of their limits is a recipe's."""
+    names = [check.id for check in verdict.failures() if check.group in ("teacher", "network", "behaviour")]
+    if not names:
+        return ""
+    return (
+        f"judged without a recipe: {', '.join(names[:3])}{' ..' * (len(names) > 3)} used default networks and limits; "
+        "give --recipe FILE if one made this firmware"
+    )
 
 
 def _keep_reference(reference: Path | None, folder: Path) -> None:

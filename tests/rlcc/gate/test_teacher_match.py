@@ -15,7 +15,7 @@ from decision.ir.forest import Forest
 from decision.ir.interfaces import FLOW_RATE
 from decision.ir.program import Op, ProgramBuilder
 from distill import rollout
-from rlcc.gate import teacher_match
+from rlcc.gate import checks, teacher_match
 from rlcc.gate.teacher_match import Errors, actions, compare, given_rollouts, own_rollouts
 from rlcc.recipe import Match
 
@@ -25,7 +25,9 @@ TEACHER: Any = SimpleNamespace(policy=SimpleNamespace(action=None, trigger=None)
 
 def states(seen: list[bool]) -> Any:
     own = np.ones(len(seen), bool)  # steps that a policy made
-    return SimpleNamespace(integer_rows=lambda observation, params: (None, np.array(seen)), of_policy=lambda: own)
+    return SimpleNamespace(
+        integer_rows=lambda observation, params: (None, np.array(seen)), of_policy=lambda: own, network=""
+    )
 
 
 def test_only_decisions_whose_history_both_have_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,3 +171,8 @@ def test_the_errors_are_of_the_network_in_which_each_is_largest() -> None:
     one_in_hundred = np.array([0.5] + [0.1] * 99)
     assert Errors.of([one_in_hundred], "one").p99 == 0.1
     assert Errors.of([np.array([0.5, 0.5] + [0.1] * 98)], "one").p99 == 0.5
+    named = Errors.of([noisy, spiky], "two", ["quiet", "spikes"])
+    assert named.networks == {"rmse": "quiet", "p99": "quiet", "maximum": "spikes"}
+    limits = Match(rmse=0.3, p99=0.3, maximum=0.4)
+    (failed,) = [check for check in checks.teacher(named, limits) if not check.passed]
+    assert "spikes" in failed.detail
