@@ -12,6 +12,7 @@ from typing import Any
 
 from codegen.body import Body, Decider
 from codegen.engines import engine_named
+from codegen.identity import ABI, PREFIX, check_prefix, layout_id
 from codegen.initialisers import vectors_inc
 from codegen.layout import context_layout, manifest_layouts
 from codegen.lower import Dump, Options
@@ -19,7 +20,7 @@ from codegen.passes.program import LoweredProgram, text_of
 from codegen.passes.ranks import chains, with_ranks
 from codegen.passes.ratios import ratios, with_multiples
 from codegen.render import Source, render, render_core
-from codegen.targets import ALL, Target, target_named, targets_named, unserved
+from codegen.targets import ALL, Target, target_named, targets_named, unnamed, unserved
 from codegen.tree_body import StudentBody
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.errors import InputError
@@ -37,13 +38,17 @@ WORTH = 0.9
 @dataclass(frozen=True)
 class Emission:
     """What to emit. ``fix``: parameters that become constants; ``seed``: of the random vectors; ``context_bytes``: what
-    the device keeps an agent, where that is less than the target's."""
+    the device keeps an agent, where that is less than the target's; ``prefix``: of all names in the C."""
 
     target: str = "connectx6dx"
     seed: int = 0
     options: Options = field(default_factory=Options)
     fix: tuple[str, ...] = ()
     context_bytes: int | None = None
+    prefix: str = PREFIX
+
+    def __post_init__(self) -> None:
+        check_prefix(self.prefix)
 
 
 def emit(student_folder: Path, out: Path, *, dumps: Path | None = None, **choices: Any) -> dict[str, Any]:
@@ -100,7 +105,8 @@ def emission_of(manifest: Manifest) -> Emission:
     if not isinstance(fix, list) or not (asked is None or type(asked) is int):
         raise InputError("the firmware's manifest does not say what was fixed or asked for; emit it again")
     options = Options.from_json(details.get("compiled"))
-    return Emission(str(details.get("target")), manifest.seed, options, tuple(map(str, fix)), asked)
+    prefix = str(details.get("prefix", PREFIX))
+    return Emission(str(details.get("target")), manifest.seed, options, tuple(map(str, fix)), asked, prefix)
 
 
 def program_of(decider: Decider, fix: Sequence[str]) -> Program:
@@ -174,7 +180,7 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
     targets, left_out = _fitting(body, program, lowered, emission)
     limit = min(_limit(target, emission) for target in targets)
     decider.save(folder)
-    source = Source(body, body.hash(folder), program, lowered, emission.fix)
+    source = Source(body, body.hash(folder), program, lowered, emission.fix, emission.prefix)
     render(source, targets, emission.target, limit, folder)
     for target in targets:
         own = _lowered_for(target, body, program, lowered, emission)
@@ -190,6 +196,8 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
         **dropped(targets, program),
         **probed(body),
         "policy": decider.name,
+        "prefix": emission.prefix,
+        "identity": {"abi": ABI, "layout": f"{layout_id(program):08x}", "policy": source.hash},
         "context_bytes": context_layout(program)[1],
         "context_limit": limit,
         "context_asked": emission.context_bytes,
@@ -230,7 +238,7 @@ def _fitting(
     size = context_layout(lowered.program)[1]
 
     def reason(target: Target) -> str | None:
-        if why := unserved(target, lowered.program.interface.agent):
+        if why := unserved(target, lowered.program.interface.agent) or unnamed(target, emission.prefix):
             return why
         printer = body.printer(_lowered_for(target, body, program, lowered, emission))
         return body.misfit(target, printer, size, _limit(target, emission))

@@ -38,7 +38,7 @@ class Kernel:
         if len(sums) > 1:
             call = f"void {symbol}(const int32_t *features, int32_t *sums)"
         lines += [f"{call};", "", call, "{"]
-        lines += [f"    {line}" for line in printer.tables()]
+        lines += [f"    {line}" for line in printer.tables(sums)]
         if not features_read(self.choice.lowered):
             lines.append("    (void)features;")
         statements = printer.statements(sums, lambda feature, _: f"features[{feature}]")

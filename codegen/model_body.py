@@ -10,6 +10,7 @@ import numpy as np
 from codegen.emit import KIND, Emission, emit_body
 from codegen.frontends import formats, load_with_format
 from codegen.frontends.comparison import Comparison, compare, write_report
+from codegen.identity import PREFIX
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
@@ -96,14 +97,16 @@ def emit_file(
     *,
     seed: int = 0,
     options: Options | None = None,
+    prefix: str = PREFIX,
     dumps: Path | None = None,
     say: Say = _silent,
 ) -> dict[str, Any]:
     """Read a model file, put it on its grid, write the firmware folder ``out``; returns the manifest's details.
 
-    ``options``: how to compile; ``dumps``: a folder for the trees as text after each pass. Next to ``out`` a report
-    says how the model compares with its library on the vectors. InputError where the model or the grid is refused
-    (codegen.frontends.load), where no form keeps the limits, or where the library predicts something else.
+    ``options``: how to compile; ``prefix``: of all names in the C; ``dumps``: a folder for the trees as text after each
+    pass. Next to ``out`` a report says how the model compares with its library on the vectors. InputError where the
+    model or the grid is refused (codegen.frontends.load), where no form keeps the limits, or where the library predicts
+    something else.
     """
     check_place(out, KIND)
     content = read_bytes(path)
@@ -119,7 +122,9 @@ def emit_file(
     def judge(rows: Integers) -> None:
         found.append(compare(model, kind, content, rows))
 
-    details = emit_model(model, out, parents=parents, seed=seed, options=options, dumps=dumps, judge=judge, say=say)
+    details = emit_model(
+        model, out, parents=parents, seed=seed, options=options, prefix=prefix, dumps=dumps, judge=judge, say=say
+    )
     write_report(found[0], out, opened(out, KIND).hash, parents["model"])
     notes = [formats.NOTES[kind]] if kind in formats.NOTES else []
     return details | {"comparison": found[0].sentence(), "notes": notes}
@@ -132,12 +137,13 @@ def emit_model(
     parents: dict[str, str] | None = None,
     seed: int = 0,
     options: Options | None = None,
+    prefix: str = PREFIX,
     dumps: Path | None = None,
     judge: Judge | None = None,
     say: Say = _silent,
 ) -> dict[str, Any]:
     """Write the firmware folder of a model. Returns the manifest's details. ``judge`` sees the rows of the vectors."""
-    emission = Emission(BARE.name, seed, options or Options())
+    emission = Emission(BARE.name, seed, options or Options(), prefix=prefix)
     return emit_body(ModelBody(model, judge, say), out, emission, parents=parents, dumps=dumps)
 
 

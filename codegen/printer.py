@@ -10,7 +10,7 @@ name. Casts keep the value: the types come from proved ranges.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from codegen.ctypes99 import I32, RANGES, U32, U64, joint_type, literal, type_of
 from codegen.fork import fork_of
@@ -25,6 +25,8 @@ from decision.ir.ranks import ranked_features
 from decision.ir.rewrite import needed
 
 INLINE = (Op.CONST, Op.GT, Op.EQ)
+PHASE = "phase"
+"""Name of a node that is a phase; others begin with it and an underscore."""
 OWN = ("leaves", "place")
 """Names that a walk declares for itself."""
 
@@ -78,15 +80,17 @@ class Printer:
         lines = self._statements(fork.before)
         chosen = [n for n in fork.selects if not self._silent(n)]
         lines += [Statement(f"{type_of(self.program.nodes[n])} {self.names[n]};") for n in chosen]
-        for head, side, arm in (
-            (f"if {self._condition(fork.condition)} {{", fork.first, 1),
-            ("} else {", fork.second, 2),
+        condition = self.program.nodes[fork.condition]
+        said = f"{condition.name} {condition.note}".strip()
+        for head, side, arm, note in (
+            (f"if {self._condition(fork.condition)} {{", fork.first, 1, said),
+            ("} else {", fork.second, 2, ""),
         ):
-            note = self.program.nodes[fork.condition].note if arm == 1 else ""
             inner = self._statements(side)
             for n in chosen:
                 node = self.program.nodes[n]
-                inner.append(Statement(f"{self.names[n]} = {self._value(node.args[arm], type_of(node))};", node.note))
+                value = self._value(node.args[arm], type_of(node))
+                inner.append(Statement(f"{self.names[n]} = {value};", node.note if arm == 1 else ""))
             lines += [Statement(head, note), *(Statement(f"    {s.code}", s.note) for s in inner)]
         return [*lines, Statement("}"), *self._statements(fork.after)]
 
@@ -170,7 +174,11 @@ class Printer:
 
     def tables(self) -> list[str]:
         """Constant tables, lines of C at the top of the decision's block."""
-        return [line for trees in self.trees for line in trees.tables()]
+        return [
+            line
+            for trees, walked in zip(self.trees, self.lowered.walks, strict=True)
+            for line in trees.tables([self.names[n] for n in walked.sums])
+        ]
 
     def _statement(self, number: int) -> list[Statement]:
         """What gives the node its name."""
@@ -224,13 +232,18 @@ class Printer:
                 wide = U32 if args[0].high * args[1].high < 2**32 else U64
                 first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)
                 return self._cast(number, f"({first} * {second}) >> {node.imm}U", wide, here)
+            case Op.MAX if self._decides(number):
+                return f"{self._joint(number)} ? ({here})1U : 0U"
+            case Op.MIN if self._decides(number):  # a branch for the second would cost cycles
+                return f"{self._value(node.args[0], here)} & {self._value(node.args[1], here)}"
             case Op.MIN | Op.MAX:
                 wide = joint_type(*args)
                 first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)
                 sign = "<" if node.op is Op.MIN else ">"
                 return self._cast(number, f"({first} {sign} {second}) ? {first} : {second}", wide, here)
             case Op.SELECT:
-                first, second = self._value(node.args[1], here), self._value(node.args[2], here)
+                phases = self._is_phase(node)
+                first, second = (self._value(number, here, phases=phases) for number in node.args[1:])
                 if all(_fixed(arg) for arg in args[1:]):
                     first = f"({here}){first}"  # two bare constants would have a type as narrow as they are
                 return f"{self._condition(node.args[0])} ? {first} : {second}"
@@ -260,18 +273,33 @@ class Printer:
     def _condition(self, number: int) -> str:
         node = self.program.nodes[number]
         if node.op in (Op.MIN, Op.MAX) and self._decides(number) and self._inline(number):
-            sign = "&&" if node.op is Op.MIN else "||"
-            return f"({self._condition(node.args[0])} {sign} {self._condition(node.args[1])})"
+            return self._joint(number)
         if node.op in (Op.GT, Op.EQ):
             args = [self.program.nodes[a] for a in node.args]
             wide = joint_type(*args)
             sign = ">" if node.op is Op.GT else "=="
-            return f"({self._value(node.args[0], wide)} {sign} {self._value(node.args[1], wide)})"
+            phases = any(map(self._is_phase, args))
+            first, second = (self._value(number, wide, phases=phases) for number in node.args)
+            return f"({first} {sign} {second})"
         return f"({self._value(number, type_of(node))} != 0U)"
 
-    def _value(self, number: int, ctype: str) -> str:
-        """The node as an operand of type ``ctype``."""
+    def _joint(self, number: int) -> str:
+        """Comparisons joined by and or or."""
         node = self.program.nodes[number]
+        sign = "&&" if node.op is Op.MIN else "||"
+        return f"({self._condition(node.args[0])} {sign} {self._condition(node.args[1])})"
+
+    def _is_phase(self, node: Node) -> bool:
+        """Whether the node is a phase of the interface, by its name."""
+        return bool(self.program.interface.phases) and (node.name == PHASE or node.name.startswith(f"{PHASE}_"))
+
+    def _value(self, number: int, ctype: str, *, phases: bool = False) -> str:
+        """The node as an operand of type ``ctype``; ``phases``: a constant is a phase, which has a name."""
+        node = self.program.nodes[number]
+        if _fixed(node) and phases:
+            named = {value: name for name, value in self.program.interface.phases}
+            if node.low in named and ctype == U32:
+                return f"RLCC_PHASE_{named[node.low]}"
         if _fixed(node):
             return literal(node.low, ctype)
         if self._decides(number) and self._inline(number):
@@ -313,17 +341,34 @@ class Printer:
         return operands
 
     def _names(self) -> dict[int, str]:
-        """A C identifier for every node that gets one; unnamed nodes are numbered, twins get their number too."""
+        """A C identifier for every node that gets one. Twins get their number too; an unnamed node is called after what
+        it is made from, or after what it becomes."""
         taken = {*(s.argument for s in structures(self.program)), "leaf", "word"}
         taken |= {f"{name}{own}" for name in ("", *(walked.name for walked in self.lowered.walks)) for own in OWN}
+        consumers = self._consumers()
         names: dict[int, str] = {}
         for number, node in enumerate(self.program.nodes):
             if number in self.lowered.clamped:
                 continue
-            name = node.name or f"v{number}"
+            name = node.name or self._derived(node, names, consumers.get(number, ""))
             names[number] = f"{name}_{number}" if name in taken else name
             taken.add(names[number])
         return names
+
+    def _derived(self, node: Node, names: Mapping[int, str], consumer: str) -> str:
+        if node.op in (Op.SHR, Op.SHL) and (source := names.get(node.args[0], "")):
+            return f"{source}_{node.op.name.lower()}{node.imm}"
+        return f"{consumer}_part" if consumer else node.op.name.lower()
+
+    def _consumers(self) -> dict[int, str]:
+        """By node: what the next named node, field or knob that depends on it is called."""
+        consumers = {s.node: s.name for s in self.program.state}
+        consumers |= dict(zip(self.program.results, self.program.interface.knob_names, strict=True))
+        for number in reversed(range(len(self.program.nodes))):
+            node = self.program.nodes[number]
+            for argument in node.args:
+                consumers[argument] = node.name or consumers.get(number, "")
+        return consumers
 
 
 def _fixed(node: Node) -> bool:

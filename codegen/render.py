@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from codegen.body import Body, as_they_came
+from codegen.identity import PREFIX, prefixed, words
 from codegen.kernel import kernel_of
 from codegen.layout import context_layout, structures
+from codegen.lines import wrapped
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
@@ -19,20 +21,21 @@ from decision.ir.interface import After
 from decision.ir.program import Program
 
 CORE = ("rlcc_policy.h", "rlcc_policy.c")
-ALONE = ("rlcc_policy.mk", "rlcc_selftest.c")
+ALONE = ("rlcc_policy.mk", "rlcc_selftest.c", "rlcc_identity.c")
 TREES_ONLY = "trees_only.c"
 
 
 @dataclass(frozen=True)
 class Source:
     """What is printed: the body, its program as it came and as it was lowered, the parameters that are constants in
-    it. ``hash``: what the decider goes by; ``limit``: bytes of context that all its targets allow."""
+    it. ``hash``: what the decider goes by; ``prefix``: of all names."""
 
     body: Body
     hash: str
     program: Program
     lowered: LoweredProgram
     fixed: tuple[str, ...] = ()
+    prefix: str = PREFIX
 
 
 def render(source: Source, targets: tuple[Target, ...], name: str, limit: int, folder: Path) -> None:
@@ -50,19 +53,19 @@ def render(source: Source, targets: tuple[Target, ...], name: str, limit: int, f
         place = source.body.templates if file in CORE else "common"
         state = source.body.declared(fields) if file in CORE else source.body.elements(fields)
         text = templates.get_template(f"{place}/{file}.j2").render(**alike | core | {"state": state})
-        write_atomically(folder / file, text)
+        _write(folder, file, text, source.prefix)
     walk = as_they_came(source.program)
     if walk is not None or source.program.network is None:
         alone = walk or Walk((), (), (Sum(0),))
         if len(alone.sums) == 1:
-            write_atomically(folder / TREES_ONLY, trees_only(alone))
+            _write(folder, TREES_ONLY, trees_only(alone), source.prefix)
     for target in targets:
         place_of = folder / target.name if name == ALL else folder
         place_of.mkdir(exist_ok=True)
         own = {"target": target.name, "counters": counters_kept(target, used), "context_limit": target.context_bytes}
         for template in target.templates:
             text = templates.get_template(template).render(**alike | own)
-            write_atomically(place_of / Path(template).name.removesuffix(".j2"), text)
+            _write(place_of, Path(template).name.removesuffix(".j2"), text, source.prefix)
 
 
 def render_core(source: Source, target: Target, folder: Path) -> None:
@@ -71,7 +74,13 @@ def render_core(source: Source, target: Target, folder: Path) -> None:
     words = _alike(source, printer, target.context_bytes) | _decision(source, printer) | {"target": target.name}
     for file in CORE:
         text = environment().get_template(f"{source.body.templates}/{file}.j2").render(**words)
-        write_atomically(folder / file, text)
+        _write(folder, file, text, source.prefix)
+
+
+def _write(folder: Path, name: str, text: str, prefix: str) -> None:
+    """Write an emitted file under the prefix; C in lines of at most ``codegen.lines.WIDTH`` columns."""
+    renamed = prefixed(text, prefix)
+    write_atomically(folder / prefixed(name, prefix), wrapped(renamed) if name.endswith((".c", ".h")) else renamed)
 
 
 def _decision(source: Source, printer: Printer) -> dict[str, Any]:
@@ -138,6 +147,8 @@ def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
         "arguments": handed,
         "agent": next((s.argument for s in handed if s.key == "context"), None),
         "knobs": interface.knobs,
+        "phases": interface.phases,
+        **words(source.program, source.hash, body.decider.name, source.prefix),
         "probes": body.probes(),
         "head": printer.head(),
         **body.words(source.lowered, printer),

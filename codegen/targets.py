@@ -40,6 +40,8 @@ class Target:
     form: str | None = None
     """The one form of the trees that the machine takes (codegen.choose); None: any. The BPF verifier cannot bound the
     index of a table that is the sum of several searches."""
+    most_prefix: int | None = None
+    """Characters of a prefix that the device takes as the algorithm's name; None: any."""
     serves: AgentKind | None = "flow"
     """Whose events the device hands over; None: anybody's."""
 
@@ -83,6 +85,7 @@ TARGETS = {
         keeps=("in_flight_bytes",),
         most_arguments=5,
         form="branches",
+        most_prefix=15,
     ),
     "falcon-rue": Target(
         "falcon-rue",
@@ -124,6 +127,13 @@ def unserved(target: Target, agent: AgentKind) -> str | None:
     if target.serves in (None, agent):
         return None
     return f"the target {target.name} serves {target.serves}s; give --target {BARE.name}, the C without an adapter"
+
+
+def unnamed(target: Target, prefix: str) -> str | None:
+    """Why the target takes no algorithm of this name, in one sentence; None where it does."""
+    if target.most_prefix is None or len(prefix) <= target.most_prefix:
+        return None
+    return f"the target {target.name} takes names of at most {target.most_prefix} characters; give a shorter --prefix"
 
 
 def counters_kept(target: Target, signals: Set[str]) -> list[str]:

@@ -20,13 +20,14 @@ bits takes three.
 sum_0 += (-52); sum_0_upper += 11;   ..   sum_0 += sum_0_upper * 4096;
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from codegen.ctypes99 import I32, RANGES, U32, U64, literal, type_for
 from codegen.forms import Lowered, Search, entry_bytes, questions_of, table_of
-from codegen.joint import Group
+from codegen.joint import Axis, Group
 from codegen.passes.reorder import mixed
 from codegen.search import Ask, Found, SearchNode
 from codegen.walk import features_of
@@ -37,7 +38,6 @@ Physical = Callable[[int, int], str]
 """From (feature, threshold) to the comparison ``feature > threshold`` in physical units, for the comment beside it."""
 
 COUNTED = "thresholds that it is above: what the context keeps"
-ENTRIES_A_LINE = 12
 UPPER = 12
 """Bits of an immediate: what a leaf adds of more goes to another word."""
 MOST_HALVED = 1 << 29
@@ -92,13 +92,42 @@ class TreePrinter:
             made += [self._tree(number) for number in self.lowered.branches if self._adds_to_one(number)]
         return made
 
-    def tables(self) -> list[str]:
-        """The constant tables, to stand in the block that reads them."""
-        lines = _array(f"{self.name}leaves", self.lowered.array) if self.lowered.groups else []
+    def tables(self, names: Sequence[str]) -> list[str]:
+        """The constant tables, to stand in the block that reads them; ``names``: of the sums."""
+        array = self.lowered.array
+        lines = _array(f"{self.name}leaves", array, self._rows(names)) if self.lowered.groups else []
         for number in self.lowered.indexed:
             if questions_of(self.lowered.walk.trees[number]):
-                lines += _array(f"{self.name}leaves_{number:02d}", self._entries(number))
+                entries = self._entries(number)
+                lines += _array(f"{self.name}leaves_{number:02d}", entries, [(len(entries), "")])
         return lines
+
+    def _rows(self, names: Sequence[str]) -> list[tuple[int, str]]:
+        """The rows of the joint tables: how many entries each has, and what it holds. A row runs over the classes of
+        its trees' last feature."""
+        rows: list[tuple[int, str]] = []
+        for group in self.lowered.groups:
+            count = len(group.axes[-1].thresholds) + 1 if group.axes else 1
+            for column in group.columns:
+                table = group.table(column)
+                for place in range(0, len(table), count):
+                    intervals = [self._interval(axis, place) for axis in group.axes[:-1]]
+                    bounds = _shares(names[column], table[place : place + count])
+                    said = ", ".join(filter(None, (*intervals, bounds)))
+                    rows.append((count, said if place else f"{_trees(group)}: {said}"))
+        used = sum(count for count, _ in rows)
+        padding = len(self.lowered.array) - used
+        return [*rows, (padding, "what no place leads to")] if padding else rows
+
+    def _interval(self, axis: Axis, place: int) -> str:
+        """The class of a feature that an entry at ``place`` is of."""
+        number = place // axis.stride % (len(axis.thresholds) + 1)
+        name = self.lowered.walk.features[axis.feature].name
+        if number == len(axis.thresholds):
+            return f"{name} > {axis.thresholds[-1]}"
+        if number == 0:
+            return f"{name} <= {axis.thresholds[0]}"
+        return f"{name} {axis.thresholds[number - 1] + 1}..{axis.thresholds[number]}"
 
     def _entries(self, number: int) -> list[int]:
         """The tables of an indexed tree, one a sum that it adds to, one behind the other."""
@@ -176,7 +205,7 @@ class TreePrinter:
         index = self.place if group.shift == 0 else f"({self.place} >> {group.shift}U)"
         if group is not self.lowered.groups[-1]:
             index = f"({index} & {(1 << group.width) - 1}U)"
-        note = ("trees " if len(group.trees) > 1 else "tree ") + ", ".join(str(t) for t in group.trees)
+        note = _trees(group)
         lines: list[Statement] = []
         row = f"{self.name}leaves[{index}]"
         if group.start(group.columns[-1]):
@@ -242,7 +271,7 @@ class TreePrinter:
                 words += [(f"{names[k]}_upper", upper)] if upper else []
             return [f"{name} += {literal(word, I32)};" for name, word in words]
 
-        return [Statement(line) for line in self._nest(tree, row, spelled, 0)]
+        return [Statement(f"/* {self.name}tree {number} */"), *map(Statement, self._nest(tree, row, spelled, 0))]
 
     def _carries(self, tree: Node) -> bool:
         """Whether a tree's function is given the sum so far: not one of several, which what is copied would hold."""
@@ -415,11 +444,27 @@ def _widened(entry: str, size: int) -> str:
     return entry if size == 4 else f"(int32_t){entry}"
 
 
-def _array(name: str, entries: Sequence[int]) -> list[str]:
+def _trees(group: Group) -> str:
+    return ("trees " if len(group.trees) > 1 else "tree ") + ", ".join(map(str, group.trees))
+
+
+def _shares(name: str, entries: Sequence[int]) -> str:
+    """The least and the greatest entry as fractions, where the name of their sum says their format."""
+    bits = re.search(r"_q(\d+)(?:_|$)", name)
+    if bits is None:
+        return ""
+    least, most = (f"{end / 2 ** int(bits[1]):.4f}" for end in (min(entries), max(entries)))
+    stem = name[: bits.start()]
+    return f"{stem} {least}" if least == most else f"{stem} {least} to {most}"
+
+
+def _array(name: str, entries: Sequence[int], rows: Sequence[tuple[int, str]]) -> list[str]:
+    """``rows``: how many entries a row has, and its comment."""
     ctype = ENTRY_TYPES[entry_bytes(entries)]
     texts = [literal(e, I32).strip("()") if e > -(2**31) else literal(e, I32) for e in entries]
-    lines = [
-        "    " + ", ".join(texts[start : start + ENTRIES_A_LINE]) + ","
-        for start in range(0, len(texts), ENTRIES_A_LINE)
-    ]
+    lines, place = [], 0
+    for count, note in rows:
+        comment = f" /* {note} */" if note else ""
+        lines.append("    " + ", ".join(texts[place : place + count]) + "," + comment)
+        place += count
     return [f"static const {ctype} {name}[{len(entries)}] = {{", *lines, "};"]

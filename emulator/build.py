@@ -4,7 +4,7 @@ build = built(Path("firmware"), profile="ibex-small")
 report, proof = run_vectors(build), certify(build)
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
 from decision.ir.program import Program
 from emulator.compile import Toolchain, compile_sources, link_program, missing_calls, toolchain
-from emulator.firmware import ENTRY, SOURCE, Firmware, argument_blocks, read_firmware
+from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
 from emulator.lines import SourceLines
 from emulator.memory_map import Block
 from emulator.objects import CodeFacts, Image, check_code, read_image, undefined_and_static
@@ -79,9 +79,16 @@ def build(firmware: Firmware, tools: Toolchain) -> Build:
         provided = tuple(call for call in every if call not in calls)
         if calls:
             return Build(firmware, tools, tuple(calls), provided, tuple(static), None, None)
-        elf = link_program(policy, ENTRY, tools.profile, folder)
-        facts = check_code(elf, ENTRY, loops_allowed=firmware.loops)
-        return Build(firmware, tools, (), provided, tuple(static), read_image(elf), facts)
+        entry = firmware.named(ENTRY)
+        elf = link_program(policy, entry, tools.profile, folder)
+        facts = check_code(elf, entry, loops_allowed=firmware.loops)
+        return Build(firmware, tools, (), provided, tuple(static), _image(elf, entry), facts)
+
+
+def _image(elf: Path, entry: str) -> Image:
+    """The linked program; its entry is ``ENTRY`` there, whatever the firmware's prefix."""
+    image = read_image(elf)
+    return image if entry == ENTRY else replace(image, symbols={**image.symbols, ENTRY: image.symbols[entry]})
 
 
 def built(
@@ -97,8 +104,8 @@ def source_lines(made: Build) -> SourceLines:
     tells lines."""
     with temporary.folder() as folder:
         policy = compile_sources(made.firmware.sources, made.toolchain, folder=folder, lines=True)
-        elf = link_program(policy, ENTRY, made.engine, folder)
+        elf = link_program(policy, made.firmware.named(ENTRY), made.engine, folder)
         if read_image(elf).sections != made.image.sections:
             compiler = made.toolchain.compiler.name
             raise InputError(f"{compiler} makes other code with line information, so no line can be told")
-        return SourceLines(elf, SOURCE)
+        return SourceLines(elf, made.firmware.sources.main)

@@ -1,5 +1,6 @@
 """A firmware folder as the emulator and the host runner need it: verified, its layouts, its vectors, its C."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import NAME, Opened, of_kind
+from decision.artefact.manifest import NAME, Manifest, Opened, of_kind
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
 from emulator.vectors import Layout, Records, Vectors, columns_of, computed, read_layouts, read_vectors
 
+PREFIX = "rlcc"
+"""First word of the names below, in firmware that was emitted under no other."""
+FORM = re.compile(r"[a-z][a-z0-9_]{0,22}")
 ENTRY = "rlcc_decide"
 SOURCE = "rlcc_policy.c"
 HEADER = "rlcc_policy.h"
@@ -47,9 +51,18 @@ class Firmware:
         return self.manifest.hash
 
     @property
+    def prefix(self) -> str:
+        """What its names begin with."""
+        return prefix_of(self.manifest)
+
+    def named(self, name: str) -> str:
+        """A file's or a function's name as it is here: "rlcc_policy.c" under its prefix."""
+        return under(self.prefix, name)
+
+    @property
     def source(self) -> Path:
         """The emitted C, to name it; a compiler gets ``sources``."""
-        return self.folder / SOURCE
+        return self.folder / self.sources.main
 
     @property
     def loops(self) -> bool:
@@ -62,6 +75,19 @@ class Firmware:
         return self.layouts["context"].dtype.itemsize if "context" in self.layouts else 0
 
 
+def prefix_of(manifest: Manifest) -> str:
+    """The prefix of a firmware's names. InputError where its manifest says one that none can have."""
+    prefix = manifest.details.get("prefix", PREFIX)
+    if not isinstance(prefix, str) or not FORM.fullmatch(prefix):
+        raise InputError("the firmware's manifest has a prefix that begins no name of C; emit it again")
+    return prefix
+
+
+def under(prefix: str, name: str) -> str:
+    """A name of emitted firmware under another prefix; one that does not begin with ours stays."""
+    return prefix + name.removeprefix(PREFIX) if name.startswith(f"{PREFIX}_") else name
+
+
 def argument_blocks(layouts: Mapping[str, Layout]) -> list[Block]:
     """The structures that rlcc_decide is called with; ``layouts`` are in their order."""
     return [Block(group, layout.dtype.itemsize, writable=group in WRITTEN) for group, layout in layouts.items()]
@@ -72,7 +98,7 @@ def read_firmware(firmware: Path | Opened) -> Firmware:
     folder, or vectors that contradict the program, are errors."""
     manifest = of_kind(firmware, "firmware")
     folder = manifest.folder
-    sources = read_sources(manifest, SOURCE)
+    sources = read_sources(manifest, under(prefix_of(manifest), SOURCE))
     program = Program.from_json(manifest.json(PROGRAM))
     layouts = read_layouts(manifest.details, program, str(folder / NAME))
     vectors = read_vectors(manifest.content(VECTORS), layouts, program, str(folder / VECTORS))

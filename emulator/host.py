@@ -16,7 +16,7 @@ from decision.artefact.errors import InputError
 from emulator.compare import compare
 from emulator.compile import RUNNER_FOLDER, check_optimisation, run_tool, tool_environment, zig_command
 from emulator.core import version_line
-from emulator.firmware import WRITTEN, Firmware, read_firmware
+from emulator.firmware import ENTRY, HEADER, WRITTEN, Firmware, read_firmware
 from emulator.vectors import outputs
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wno-unused-command-line-argument")
@@ -100,9 +100,10 @@ def _complaint(stderr: str, returncode: int) -> str:
 def _compile(firmware: Firmware, command: list[str], opt: str, sanitize: bool, program: Path) -> None:
     agent = firmware.program.interface.agent
     names = {group: agent if group == "context" else group for group in firmware.layouts}
-    types = [f"-DRLCC_{group.upper()}=rlcc_{name}" for group, name in names.items()]
+    types = [f"-DRLCC_{group.upper()}={firmware.prefix}_{name}" for group, name in names.items()]
+    types.append(f'-DRLCC_HEADER="{firmware.named(HEADER)}"')
     types += [f"-DRLCC_{group.upper()}_BYTES={layout.dtype.itemsize}" for group, layout in firmware.layouts.items()]
-    types.append(f"-DRLCC_DECIDE()=rlcc_decide({', '.join(f'&{group}' for group in firmware.layouts)})")
+    types.append(f"-DRLCC_DECIDE()={firmware.named(ENTRY)}({', '.join(f'&{group}' for group in firmware.layouts)})")
     policy, runner = program.with_suffix(".policy.o"), program.with_suffix(".runner.o")
     with firmware.sources.copied(program.with_name("sources")) as source:
         flags = [*(SANITIZE if sanitize else ("-fno-sanitize=all",)), opt, "-g0", "-iquote", str(source.parent)]

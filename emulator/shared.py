@@ -6,39 +6,43 @@ from pathlib import Path
 
 from decision.artefact import temporary
 from decision.ir.interface import GROUPS
-from decision.ir.program import Program
 from emulator.compile import NO_ASSEMBLY, run_tool, zig_command
-from emulator.firmware import ENTRY, WRITTEN, Firmware
+from emulator.firmware import ENTRY, HEADER, PREFIX, WRITTEN, Firmware
 
 EMITTED = f"{ENTRY}_emitted"
 """What the emitted function is called where it does not take every structure."""
 
 
-def exports(program: Program) -> str:
+def exports(firmware: Firmware) -> str:
     """C beside the policy: how large an agent's context is, the parameters as they were trained and, where the function
-    does not take context, event and params, one of its name that does, as the simulator calls it."""
+    has another name or does not take context, event and params, one of its name that does, as the simulator calls it.
+    """
+    program = firmware.program
     agent, structures = program.interface.agent, program.structures
-    size = f"(uint32_t)sizeof(rlcc_{agent})" if "context" in structures else "0"
-    lines = ['#include "rlcc_policy.h"', f"extern const uint32_t rlcc_{agent}_bytes;"]
+    size = f"(uint32_t)sizeof({firmware.prefix}_{agent})" if "context" in structures else "0"
+    lines = [f'#include "{firmware.named(HEADER)}"', f"extern const uint32_t rlcc_{agent}_bytes;"]
     lines.append(f"const uint32_t rlcc_{agent}_bytes = {size};")
     if "params" in structures:
-        lines += ["#ifdef RLCC_PARAMS_DEFAULT", "extern const rlcc_params rlcc_params_default;"]
-        lines += ["const rlcc_params rlcc_params_default = RLCC_PARAMS_DEFAULT;", "#endif"]
-    if not whole(program):
+        default = f"{firmware.prefix.upper()}_PARAMS_DEFAULT"
+        kind = f"const {firmware.prefix}_params"
+        lines += [f"#ifdef {default}", f"extern {kind} rlcc_params_default;"]
+        lines += [f"{kind} rlcc_params_default = {default};", "#endif"]
+    if not direct(firmware):
         returns = "void" if "action" in structures else "uint32_t"
         taken = [name for name in GROUPS if name != "action" or name in structures]
         heads = [f"{'' if name in WRITTEN else 'const '}void *{name}" for name in taken]
         unused = " ".join(f"(void){name};" for name in taken)
         handed = ", ".join(structures)
-        called = f"{EMITTED}({handed});" if returns == "void" else f"return (uint32_t){EMITTED}({handed});"
+        emitted = EMITTED if firmware.prefix == PREFIX else firmware.named(ENTRY)
+        called = f"{emitted}({handed});" if returns == "void" else f"return (uint32_t){emitted}({handed});"
         head = f"{returns} {ENTRY}({', '.join(heads)})"
         lines += [f"#undef {ENTRY}", f"{head};", f"{head} {{ {unused} {called} }}"]
     return "\n".join(lines) + "\n"
 
 
-def whole(program: Program) -> bool:
-    """Whether the function takes what every agent has."""
-    return {"context", "event", "params"} <= program.structures.keys()
+def direct(firmware: Firmware) -> bool:
+    """Whether the simulator can call the function as it is: it has the name, and takes what every agent has."""
+    return firmware.prefix == PREFIX and {"context", "event", "params"} <= firmware.program.structures.keys()
 
 
 @contextmanager
@@ -47,9 +51,9 @@ def shared_library(firmware: Firmware) -> Iterator[Path]:
     rlcc_params_default, while the context lasts."""
     with temporary.folder() as folder:
         beside, library = folder / "exports.c", folder / "policy.so"
-        beside.write_text(exports(firmware.program))
+        beside.write_text(exports(firmware))
         flags = ["-std=c99", "-O2", "-g0", "-fPIC", "-shared", "-fno-sanitize=all", NO_ASSEMBLY]
-        flags += [] if whole(firmware.program) else [f"-D{ENTRY}={EMITTED}"]
+        flags += [] if direct(firmware) else [f"-D{ENTRY}={EMITTED}"]
         with firmware.sources.copied(folder / "sources") as source:
             command = [zig_command(), "cc", *flags, "-iquote", str(source.parent), str(source), str(beside)]
             run_tool([*command, "-o", str(library)], f"{firmware.source} does not compile")

@@ -101,9 +101,12 @@ class Firmware(Artefact):
         """Their names, sorted."""
         return sorted(self.manifest.files)
 
-    def text(self, name: str = "rlcc_policy.c") -> str:
-        """A file of it. InputError where it has none of that name."""
+    def text(self, name: str | None = None) -> str:
+        """A file of it; None: the C of the decision. InputError where it has none of that name."""
+        from emulator.firmware import SOURCE, prefix_of, under
+
         artefact = self.manifest
+        name = under(prefix_of(artefact), SOURCE) if name is None else name
         if name not in artefact.files:
             raise InputError(f"{self.path} has no file {name}; it has {', '.join(sorted(artefact.files))}")
         return artefact.text(name)

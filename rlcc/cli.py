@@ -43,6 +43,7 @@ COMMANDS = {
     "verify": "Prove the machine code for all inputs; write a certificate.",
     "evaluate": "Compare policies in the same simulated networks.",
     "tune": "Set or show the parameters of a firmware, with units.",
+    "identify": "Report which policies a firmware image holds.",
     "visits": "Count visits to each cell of a student's trees.",
     "diff": "Report where two policies decide differently.",
     "drift": "Report how far traffic drifted from the training data.",

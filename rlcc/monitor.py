@@ -1,5 +1,7 @@
 """rlcc_monitor.h of a firmware: takes samples of what it is asked, on the device."""
 
+from codegen.identity import prefixed
+from codegen.lines import wrapped
 from codegen.templates import environment
 from decision.policy.deciders import load_pupil
 from emulator.firmware import Firmware
@@ -12,7 +14,7 @@ HEADER = "common/rlcc_monitor.h.j2"
 def header(firmware: Firmware) -> str:
     """Its text. It stands beside rlcc_policy.h, and is no part of the firmware."""
     interface = firmware.program.interface
-    return (
+    text = (
         environment()
         .get_template(HEADER)
         .render(
@@ -24,3 +26,4 @@ def header(firmware: Firmware) -> str:
             sample_bytes=sample_type(firmware).itemsize,
         )
     )
+    return wrapped(prefixed(text, firmware.prefix))

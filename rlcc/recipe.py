@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from codegen.choose import Limits
 from codegen.engines import ENGINES
+from codegen.identity import PREFIX, check_prefix
 from codegen.lower import PASSES, Options, check
 from codegen.targets import TARGETS
 from decision.artefact.documents import Format1, load_toml
@@ -65,6 +66,11 @@ class EmitOptions(_Strict):
     constants: Annotated[list[str], RenamedFrom("fix")] = Field(
         default=[], description="Parameter to emit as a constant, at the value the student was distilled for."
     )
+    prefix: str = Field(
+        default=PREFIX,
+        exclude_if=lambda prefix: prefix == PREFIX,
+        description="First word of all file and C names; two policies in one image need two.",
+    )
 
     def compiler(self) -> Options:
         """The same as the compiler takes it; InputError for a pass or an engine that there is not."""
@@ -77,6 +83,7 @@ class EmitOptions(_Strict):
             one_function=self.one_function,
         )
         check(options)
+        check_prefix(self.prefix)
         return options
 
 

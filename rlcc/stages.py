@@ -225,6 +225,8 @@ def distill_recipe(
 ) -> None:
     """``distill`` with all that a recipe says of it: chosen by what its gate judges."""
     gate = recipe.gate
+    if (said := no_margin(recipe)) is not None:
+        figures["margin"] = said
     distill(
         teacher,
         rollouts,
@@ -239,6 +241,17 @@ def distill_recipe(
         gate.neighbourhood,
         keep,
     )
+
+
+def no_margin(recipe: Recipe) -> str | None:
+    """Returns what is wrong with a deviation that is distilled to no less than the gate's limit; None if it is less.
+
+    The distillation samples states, the gate bounds all of them: a student at its limit may be beyond the gate's."""
+    around, most = recipe.gate.neighbourhood, recipe.distill.max_deviation
+    limit = around.limit if around.proved_limit is None else min(around.limit, around.proved_limit)
+    if most is None or most < limit:
+        return None
+    return f"none: distill.max_deviation {most:g} is not below gate.neighbourhood's limit {limit:g}; lower it"
 
 
 def _cost(decreasing: list[str], chosen: dict[str, Any], report: dict[str, Any], tolerance: Tolerance) -> str:
@@ -293,6 +306,7 @@ def emit(
         seed=seed,
         options=options.compiler(),
         fix=tuple(options.constants),
+        prefix=options.prefix,
     )
     emitted_figures(details, figures)
 
@@ -340,7 +354,7 @@ def trees_only_cycles(build: Build) -> tuple[float, int]:
     # Past features of corrupted contexts may exceed int32; the trees' thresholds do not, so the order is kept.
     rows = np.minimum(tree_inputs(firmware), 2**31 - 1)
     sources = read_sources(firmware.manifest, TREES_ONLY)
-    timing = time_function(sources, "rlcc_trees_only", rows, build.toolchain)
+    timing = time_function(sources, firmware.named("rlcc_trees_only"), rows, build.toolchain)
     return timing.cycles.mean, timing.cycles.max
 
 

@@ -135,13 +135,13 @@ class Knob:
 
 @dataclass(frozen=True)
 class Interface:
-    """The structures of one kind of decision. ``context``: fields that every decider of it remembers, before its own (a
-    knob in force); a context that is all zero is a new agent's. ``mixes``: groups of signals that are independent of
-    each other; vectors that are exact in one feature meet those of another by shuffling the groups. ``new_phase``:
-    of a new agent, where the first field of the context holds a phase above the ``PHASE_SHIFT`` bits of its knob in
-    force; None where it holds the knob alone. ``initial``: the parameter that says what is in force in a new agent.
-    ``spans``: times between timestamps of the event. ``site``: where its agents live in a network
-    (netsim/core/SITE_site.cpp); None: at the site of its own name."""
+    """The structures of one kind of decision. ``context``: fields that every decider of it remembers, before its own
+    (a knob in force); a context that is all zero is a new agent's. ``mixes``: groups of signals that are independent of
+    each other; vectors that are exact in one feature meet those of another by shuffling the groups. ``new_phase``: of a
+    new agent, where the first field of the context holds a phase above the ``PHASE_SHIFT`` bits of its knob in force;
+    None where it holds the knob alone; ``phases``: their names and numbers. ``initial``: the parameter that says what
+    is in force in a new agent. ``spans``: times between timestamps of the event. ``site``: where its agents live in a
+    network (netsim/core/SITE_site.cpp); None: at the site of its own name."""
 
     name: str
     agent: AgentKind
@@ -152,6 +152,7 @@ class Interface:
     context: tuple[Signal, ...] = ()
     mixes: tuple[tuple[tuple[str, ...], ...], ...] = ()
     new_phase: int | None = None
+    phases: tuple[tuple[str, int], ...] = ()
     initial: str | None = None
     site: str | None = None
     spans: tuple[Span, ...] = ()

@@ -134,7 +134,7 @@ def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
         held_q32 = b.add(Op.SHL, (held,), 32 - PHASE_SHIFT)
 
     inflation = rtt_over_base(place).integers(Nodes(b))
-    starts = b.add(Op.MAX, (is_new, b.add(Op.EQ, (phase, b.const(Phase.STARTING)))))
+    starts = b.add(Op.MAX, (is_new, b.add(Op.EQ, (phase, b.const(Phase.STARTING)))), name="starts")
     grows = b.add(Op.MAX, (is_new, b.add(Op.GT, (phase, b.const(Phase.ARMED)))))
     not_settled = b.add(Op.GT, (stored, line_rate))
     armed = b.add(Op.EQ, (phase, b.const(Phase.ARMED)))
@@ -156,20 +156,29 @@ def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
     if start.recovery.factor != start.slow_start.factor:
         more = b.add(Op.SELECT, (starts, more, grown(start.recovery)))
     cut = b.add(Op.MIN, (rate, b.param("brake_rate_q30")), name="rate_cut_q30")
-    wanted = b.add(Op.SELECT, (brakes, cut, b.add(Op.SELECT, (below, more, rate))), name="rate_wanted_q30")
-    even = b.add(Op.SHL, (b.add(Op.SHR, (within_limits(b, wanted),), 1),), 1)
+    unbraked = b.add(Op.SELECT, (below, more, rate), name="rate_unbraked_q30")
+    wanted = b.add(Op.SELECT, (brakes, cut, unbraked), name="rate_wanted_q30")
+    halved = b.add(Op.SHR, (within_limits(b, wanted),), 1, "rate_half_q30")
+    even = b.add(Op.SHL, (halved,), 1, "rate_even_q30", "bit 0 is 0")
     rate_made = b.add(Op.ADD, (even, brakes), name="rate_made_q30", note="odd where it has just braked")
 
-    half = b.add(Op.SHR, (asked,), 1)
-    odd = b.add(Op.GT, (asked, b.add(Op.SHL, (half,), 1)))
+    half = b.add(Op.SHR, (asked,), 1, "rate_now_half_q30")
+    odd = b.add(Op.GT, (asked, b.add(Op.SHL, (half,), 1, "rate_now_even_q30", "less than rate_now_q30 if bit 0 is 1")))
     first = b.add(Op.MIN, (b.add(Op.EQ, (starts, none)), odd), name="is_first", note="response since the brake")
-    goes_on = b.add(Op.SELECT, (below, b.add(Op.GT, (b.param("rate_max_q30"), more)), first))
-    kept = b.add(Op.SELECT, (starts, b.const(Phase.STARTING), b.const(Phase.RECOVERING)))
-    ended = b.add(Op.SELECT, (starts, b.const(Phase.ARMED), settled))
-    after = b.add(Op.SELECT, (goes_on, kept, ended))
+    room = b.add(Op.GT, (b.param("rate_max_q30"), more))
+    goes_on = b.add(Op.SELECT, (below, room, first), name="goes_on", note="1: the phase stays")
+    kept = b.add(Op.SELECT, (starts, b.const(Phase.STARTING), b.const(Phase.RECOVERING)), name="phase_kept")
+    ended = b.add(Op.SELECT, (starts, b.const(Phase.ARMED), settled), name="phase_ended")
+    after = b.add(Op.SELECT, (goes_on, kept, ended), name="phase_next")
     phase_made = b.add(Op.SELECT, (brakes, b.const(Phase.RECOVERING), after), name="phase_made")
-    made_bits = b.add(Op.SHL, (phase_made,), PHASE_SHIFT)
-    phase_bits = b.add(Op.SELECT, (made, made_bits, b.add(Op.SHL, (phase,), PHASE_SHIFT)), name="phase_after")
+    made_bits = b.add(Op.SHL, (phase_made,), PHASE_SHIFT, "made_bits", "phase_made, where the context has it")
+    held_bits = b.add(Op.SHL, (phase,), PHASE_SHIFT, "held_bits", "phase, where the context has it")
+    phase_bits = b.add(
+        Op.SELECT,
+        (made, made_bits, held_bits),
+        name="after_bits",
+        note="phase after it, where the context has it",
+    )
     return Step(rate, held, held_q32, made, rate_made, phase_bits)
 
 
@@ -180,9 +189,11 @@ def finish_start(b: ProgramBuilder, nodes: Step, rate: int) -> int:
     whatever it holds.
     """
     after = b.add(Op.SELECT, (nodes.made, nodes.rate_made, rate), name="rate_after_q30")
-    kept = b.add(Op.WRAP_SUB, (after, b.add(Op.SHR, (after,), PHASE_SHIFT)), name="rate_kept_q30")
+    full = b.add(Op.SHR, (after,), PHASE_SHIFT, "line_rate_reached", "1 for 2^30, which is kept as 2^30 - 1")
+    kept = b.add(Op.WRAP_SUB, (after, full), name="rate_kept_q30")
     minus = b.add(Op.WRAP_SUB, (b.const(0), nodes.phase_bits))
-    b.state_out("rate_q30", b.add(Op.WRAP_SUB, (kept, minus), name="word", note="rate, and phase above it"))
+    word = b.add(Op.WRAP_SUB, (kept, minus), name="rate_and_phase", note="phase in the two highest bits")
+    b.state_out("rate_q30", word)
     return after
 
 

@@ -1,10 +1,10 @@
 /* Runs rlcc_decide on the host: a record of its structures from stdin, in their order; the return value and the
  * structures that it writes to stdout. RLCC_CONTEXT, RLCC_EVENT, RLCC_PARAMS and RLCC_ACTION are the types of those
- * that there are, RLCC_DECIDE() is the call. Each record is flushed, so that the number of records out names the
- * decision that failed. The sizes that the manifest claims are checked against the compiler's own. */
+ * that there are, RLCC_HEADER the header, RLCC_DECIDE() the call. Each record is flushed, so that the number of records
+ * out names the decision that failed. The sizes that the manifest claims are checked against the compiler's own. */
 #include <stdio.h>
 
-#include "rlcc_policy.h"
+#include RLCC_HEADER
 
 #define READ(structure) (fread(&structure, sizeof structure, 1, stdin) == 1)
 #define WRITE(structure) (fwrite(&structure, sizeof structure, 1, stdout) == 1)

@@ -21,6 +21,7 @@ from rlcc.commands.where import where_options
 )
 @model_options("rollout", "duration", default="the recipe's, or {}")
 @click.option("--out", type=FOLDER, help="Output file: the same as an HTML page.")
+@click.option("--migration", type=FOLDER, help="Output file: C header that migrates live contexts of OLD's firmware.")
 @where_options("threads")
 @handled
 def command() -> None:

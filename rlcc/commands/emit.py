@@ -27,7 +27,7 @@ BITS = click.Choice(["8", "16"])
     type=click.IntRange(4),
     help="Context bytes per flow for a quantised network, if less than the target's.",
 )
-@model_options("emit", "max_code", "max_table", "max_cycles", "exclude_passes", "one_function", "constants")
+@model_options("emit", "max_code", "max_table", "max_cycles", "exclude_passes", "one_function", "constants", "prefix")
 @click.option("--dump-passes", "dumps", type=FOLDER, help="Output folder: the program as text after each pass.")
 @out_option
 @handled

@@ -99,14 +99,15 @@ def _run(
 def _lines(spent: Mapping[int, int], calls: int, places: SourceLines, firmware: Firmware) -> tuple[LineCost, ...]:
     """Cycles an address -> cycles a line, by the innermost function that the instruction belongs to."""
     text = firmware.sources.text.splitlines()
-    parts = parts_of_decide(text)
+    entry = firmware.named(DECIDE)
+    parts = parts_of_decide(text, entry)
     total: Counter[Frame] = Counter()
     for address, cycles in spent.items():
         total[places.frames(address)[-1]] += cycles
     costs = []
     for frame, cycles in total.items():
         known = 0 < frame.line <= len(text)
-        part = parts.get(frame.line, OTHER) if frame.function == DECIDE else part_of_function(frame.function)
+        part = parts.get(frame.line, OTHER) if frame.function == entry else part_of_function(frame.function)
         source = text[frame.line - 1].strip() if known else ""
         costs.append(LineCost(part, frame.function, frame.line, source, cycles / calls))
     return tuple(sorted(costs, key=lambda cost: (STAGES.index(stage_of(cost.part)), cost.part, cost.line)))

@@ -11,6 +11,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, of_kind
 from decision.policy.deciders import load_pupil
 from emulator.compile import ZIG_CACHE, tool_environment, zig_command
+from emulator.firmware import prefix_of
 from emulator.linux.cell import Bottleneck, Control
 
 SOURCE = "rlcc_bpf.c"
@@ -33,6 +34,8 @@ NAME = "rlcc"
 def firmware_of(folder: Path | Opened) -> Opened:
     """The firmware in a folder; InputError where it is of another target."""
     manifest = of_kind(folder, "firmware")
+    if (prefix := prefix_of(manifest)) != NAME:
+        raise InputError(f"{manifest.folder} has the prefix {prefix}, which the guest does not take; emit it without")
     if SOURCE not in manifest.files:
         raise InputError(
             f"{manifest.folder} is firmware for {manifest.details.get('target')}, and a kernel takes {TARGET}'s; "

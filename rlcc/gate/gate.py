@@ -25,7 +25,7 @@ from decision.policy.student import Student
 from distill.driving import LATER_PS
 from emulator.build import Build
 from emulator.build import build as build_firmware
-from emulator.firmware import read_firmware, tree_inputs
+from emulator.firmware import SOURCE, prefix_of, read_firmware, tree_inputs, under
 from emulator.host import HostReport, host_compilers, run_on_host
 from emulator.report import EmulationReport
 from emulator.run import run_vectors
@@ -243,6 +243,8 @@ def judge(
     else:
         groups = _groups(options, has_actions, policy is not None)
         checks += not_judged([group for group in groups if group not in left_out], NOT_EMITTED)
+    source = under(prefix_of(manifest), SOURCE)
+    checks = [one.model_copy(update={"file": source}) if one.file == SOURCE else one for one in checks]
     verdict = Verdict(
         policy=decider.name,
         firmware=manifest.hash,

@@ -23,13 +23,21 @@ from rlcc.diff.side import Side, read_side
 from rlcc.diff.words import HEADINGS, columns, input_text, interval_cells, summary
 
 
-def handle(old: Path, new: Path, rollouts: Path | None, recipe: Path | None, out: Path | None, **asked: Any) -> int:
+def handle(
+    old: Path,
+    new: Path,
+    rollouts: Path | None,
+    recipe: Path | None,
+    out: Path | None,
+    migration: Path | None,
+    **asked: Any,
+) -> int:
     chosen = given(asked)
     if rollouts is not None and chosen:
         raise InputError("--rollouts is traffic that is recorded already; leave out --scenario, --seed and --duration")
-    if out is not None:
+    for place in filter(None, (out, migration)):
         for folder in (old, new):
-            not_within(folder, out)
+            not_within(folder, place)
     with stage("diff") as (figures, progress):
         sides = read_side(old), read_side(new)
         figures |= {"old": sides[0].label, "new": sides[1].label}
@@ -43,6 +51,9 @@ def handle(old: Path, new: Path, rollouts: Path | None, recipe: Path | None, out
         if out is not None:
             write_atomically(out, page(found))
             figures["page"] = str(out)
+        if migration is not None:
+            write_atomically(migration, _migration(*sides))
+            figures["migration"] = str(migration)
     _print(found)
     return 1 if found.differs else 0
 
@@ -66,6 +77,17 @@ def _runs(
     progress(", ".join(options.scenarios))
     said = f"OLD in {', '.join(options.scenarios)}, seed {', '.join(map(str, options.seeds))}"
     return collect(interpreted(old.pupil), options, deployment, progress), said
+
+
+def _migration(old: Side, new: Side) -> str:
+    from codegen.migration import migration
+    from emulator.firmware import read_firmware
+
+    for side in (old, new):
+        if side.kind != "firmware":
+            raise InputError(f"{side.folder} is a {side.kind}; --migration needs two firmware folders")
+    before, after = (read_firmware(side.folder) for side in (old, new))
+    return migration(before.program, after.program, (old.label, new.label), after.prefix)
 
 
 def _print(found: Difference) -> None:

@@ -13,7 +13,7 @@ from rlcc.commands.model_options import flag, given
 from rlcc.recipe import EmitOptions, deployment_of, load_recipe
 
 OF_NETWORKS = ("rollouts", "recipe", "activation_bits", "hidden_bits", "context_bytes")
-"""Options that only a network's form takes, besides --target."""
+"""Options that only a network's form takes, besides --target and --prefix."""
 
 
 def handle(
@@ -25,7 +25,7 @@ def handle(
             raise InputError(f"there is no {source}; give the folder of a student or a teacher, or a model file")
         if chosen.get("form") in NETWORK_FORMS:
             others = {"grid": grid, "policy": policy, "dump-passes": dumps}
-            refused = [name for name in chosen if name not in ("form", "target", *OF_NETWORKS)]
+            refused = [name for name in chosen if name not in ("form", "target", "prefix", *OF_NETWORKS)]
             refused += [name for name, value in others.items() if value is not None]
             if refused:
                 raise InputError(f"{flag(refused[0])} is of trees; leave it out with --form {chosen['form']}")
@@ -57,6 +57,7 @@ def handle(
 
 def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, figures: Figures) -> None:
     from codegen.emit import KIND, Emission
+    from codegen.identity import PREFIX
     from codegen.networks.body import emit_network
     from codegen.networks.quantise import Bits
     from codegen.networks.quantised import quantised
@@ -74,7 +75,8 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
     teacher = load(source)
     target = chosen.get("target", EmitOptions().target)
     bits = chosen.get("activation_bits", 16), chosen.get("hidden_bits", 8)
-    emission = Emission(target, seed, context_bytes=chosen.get("context_bytes"))
+    prefix = chosen.get("prefix", PREFIX)
+    emission = Emission(target, seed, context_bytes=chosen.get("context_bytes"), prefix=prefix)
     parent = opened(chosen["rollouts"], ROLLOUTS)
     deployment = None
     if "recipe" in chosen:
@@ -138,7 +140,8 @@ def _emit_model(
 ) -> None:
     from codegen.model_body import at_most, emit_file
 
-    details = emit_file(path, grid, out, seed=seed, options=options.compiler(), dumps=dumps, say=say)
+    compiler, prefix = options.compiler(), options.prefix
+    details = emit_file(path, grid, out, seed=seed, options=compiler, prefix=prefix, dumps=dumps, say=say)
     grids = ", ".join(f["field"] for f in details["features"])
     error, visits, form = max(details["error"]), details["visits"], details["form"]
     figures |= {

@@ -35,9 +35,9 @@ MEANING = {
 def sarif(verdict: Verdict, firmware: Path) -> dict[str, Any]:
     """The document. ``firmware``: the folder; outside the job's folder only its name is told."""
     base = where(firmware)
-    results = [_failure(check, base, verdict.worst_path) for check in verdict.failures()]
+    results = [_failure(check, base, verdict.worst_path, _source(verdict)) for check in verdict.failures()]
     if verdict.worst_path is not None and verdict.worst_path.placed:
-        results.append(_worst(verdict.worst_path, base))
+        results.append(_worst(verdict.worst_path, base, _source(verdict)))
     judged = {name: text for name, text in MEANING.items() if name not in verdict.not_judged}
     driver = {
         "name": NAME,
@@ -75,7 +75,12 @@ def where(firmware: Path) -> str:
     return inside.as_posix()
 
 
-def _failure(check: Check, base: str, path: WorstPath | None) -> dict[str, Any]:
+def _source(verdict: Verdict) -> str:
+    """The file of the decision, by the name that the checks call it."""
+    return next((check.file for check in verdict.checks if check.file.endswith("_policy.c")), SOURCE)
+
+
+def _failure(check: Check, base: str, path: WorstPath | None, source: str) -> dict[str, Any]:
     text = f"{check.name}: {check.value}, limit {check.limit}" + (f". {check.detail}" if check.detail else "")
     result = {
         "ruleId": _id(check.group),
@@ -85,11 +90,11 @@ def _failure(check: Check, base: str, path: WorstPath | None) -> dict[str, Any]:
         "partialFingerprints": {"check/v2": check.id},
     }
     if check.group in ("budget", "regression") and path is not None:
-        result["relatedLocations"] = _related(path, base)
+        result["relatedLocations"] = _related(path, base, source)
     return result
 
 
-def _worst(path: WorstPath, base: str) -> dict[str, Any]:
+def _worst(path: WorstPath, base: str, source: str) -> dict[str, Any]:
     first = path.placed[0]
     text = f"{first.cycles:g} of {path.cycles:g} cycles of the worst path ({path.input}) are spent on this line"
     return {
@@ -97,15 +102,15 @@ def _worst(path: WorstPath, base: str) -> dict[str, Any]:
         "kind": "informational",
         "level": "none",
         "message": {"text": text},
-        "locations": [_location(base, SOURCE, first.line)],
-        "relatedLocations": _related(path, base)[1:],
+        "locations": [_location(base, source, first.line)],
+        "relatedLocations": _related(path, base, source)[1:],
         "partialFingerprints": {"check/v2": WORST},
     }
 
 
-def _related(path: WorstPath, base: str) -> list[dict[str, Any]]:
+def _related(path: WorstPath, base: str, source: str) -> list[dict[str, Any]]:
     return [
-        {"id": n, "message": {"text": f"{cost.cycles:g} cycles"}, **_location(base, SOURCE, cost.line)}
+        {"id": n, "message": {"text": f"{cost.cycles:g} cycles"}, **_location(base, source, cost.line)}
         for n, cost in enumerate(path.placed, start=1)
     ]
 

@@ -9,14 +9,14 @@ Run = Callable[..., "CompletedProcess[str]"]
 AT_FILE_SCOPE = r"^(?:\w+ )+\*?(\w+)(?:\(|\[| =)"
 RUNNER = """\
 extern __typeof__(rlcc_decide) *rlcc_mutant;
-int rlcc_selftest(void);
+unsigned rlcc_selftest(unsigned *);
 int printf(const char *, ...);
 static __typeof__(rlcc_decide) *const mutants[] = {%s};
 int main(void) {
-  unsigned i;
+  unsigned i, first;
   for (i = 0; i < sizeof mutants / sizeof mutants[0]; i++) {
     rlcc_mutant = mutants[i];
-    printf("self-test %%d\\n", rlcc_selftest());
+    printf("self-test %%d\\n", rlcc_selftest(&first) != 0U);
   }
   return 0;
 }
@@ -27,7 +27,7 @@ def passed(texts: Sequence[str], folder: Path, compiler: Sequence[str], run: Run
     """For each text of rlcc_policy.c whether the self-test in ``folder``, beside its header and vectors, accepts it."""
     made, tested, binary = folder / "mutants.c", folder / "selftest.o", folder / "mutants.bin"
     if not tested.exists():
-        renamed = ("-Dmain=rlcc_selftest", "-Drlcc_decide=(*rlcc_mutant)")
+        renamed = ("-DRLCC_SELFTEST_BARE", "-Drlcc_decide=(*rlcc_mutant)")
         _succeed(run(*compiler, "-w", *renamed, "-c", folder / "rlcc_selftest.c", "-o", tested))
     names = ", ".join(f"rlcc_decide_{k}" for k in range(len(texts)))
     made.write_text("\n".join([*(_numbered(text, k) for k, text in enumerate(texts)), RUNNER % names]))

@@ -43,7 +43,7 @@ def test_a_folder_as_emitted_has_no_differences(firmware):
         ("rlcc_policy.h", "RECIP_Q42(8192U)", "RECIP_Q42(819U)"),
         ("rlcc_policy.c", "    return rate_q20;", "    return (event->sent_bytes == 12345U) ? 1U : rate_q20;"),
         ("rlcc_rl_algo.c", "context.rate_q20 & 0xFFFFFFU", "0x100000U"),
-        ("rlcc_policy.mk", "-O2 -ffreestanding", "-O0 -ffreestanding"),
+        ("rlcc_policy.mk", "-std=c99 -O2", "-std=c99 -O0"),
         ("trees_only.c", "sum = 12;", "sum = 13;"),
         ("vectors.csv", "random:any", "random:all"),
     ],

@@ -5,7 +5,8 @@ from typing import Any, get_args
 import pytest
 
 from netsim.tolerance import DEFAULT, tolerance
-from rlcc.stages import FOUND, WORDS, _off, findings
+from rlcc.recipe import Recipe
+from rlcc.stages import FOUND, WORDS, _off, findings, no_margin
 from verify.behaviour.finding import Verdict
 
 
@@ -62,3 +63,32 @@ def test_properties_are_counted_with_one_noun_and_agreeing_verbs(verdicts: list[
 
 def test_each_verdict_on_a_property_has_words() -> None:
     assert set(FOUND) == set(get_args(Verdict))
+
+
+@pytest.mark.parametrize(
+    ("deviation", "neighbourhood", "wide"),
+    [
+        (None, {}, True),
+        (0.2, {}, True),
+        (0.25, {}, False),
+        (0.3, {}, False),
+        (0.2, {"proved_limit": 0.2}, False),
+        (0.2, {"limit": 0.4, "proved_limit": 0.3}, True),
+    ],
+)
+def test_a_deviation_at_the_gates_limit_leaves_no_margin(
+    deviation: float | None, neighbourhood: dict[str, float], wide: bool
+) -> None:
+    recipe = Recipe.model_validate(
+        {
+            "format": 1,
+            "name": "tiny",
+            "teacher": "teacher",
+            "rollout": {"scenarios": ["many-to-one:2"]},
+            "distill": {} if deviation is None else {"max_deviation": deviation},
+            "gate": {"budget": "1 us", "neighbourhood": neighbourhood},
+        }
+    )
+    said = no_margin(recipe)
+    assert (said is None) == wide
+    assert said is None or "gate.neighbourhood" in said

@@ -10,7 +10,7 @@ import pytest
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "misra.md"
 PROGRAMS = {
-    "rl_cc-generic": ("rl_cc", "generic", ("rlcc_policy.c", "rlcc_main_loop.c")),
+    "rl_cc-generic": ("rl_cc", "generic", ("rlcc_policy.c", "rlcc_identity.c", "rlcc_main_loop.c")),
     "table-doca-pcc": ("table", "doca-pcc", ("rlcc_policy.c", "rlcc_doca_pcc.c")),
     "rl_cc-connectx6dx": ("rl_cc", "connectx6dx", ("rlcc_policy.c", "rlcc_rl_algo.c")),
     "losing-falcon-rue": ("losing", "falcon-rue", ("rlcc_policy.c", "rlcc_falcon_rue.c")),

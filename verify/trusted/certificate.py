@@ -155,7 +155,7 @@ def subject_of(build: Build) -> Subject:
     files = build.firmware.manifest.files
     return Subject(
         firmware=build.firmware.hash,
-        files={key: files[file] for key, file in FILES.items() if file in files},
+        files={key: files[name] for key, file in FILES.items() if (name := build.firmware.named(file)) in files},
         image=image_hash(build.image),
         entry=ENTRY,
         compiler=build.toolchain.compiler.name,

@@ -146,6 +146,12 @@ FLOW_RATE = Interface(
 )
 
 
+PHASED_RATE = (
+    "bits 31..30: phase of the start; bits 29..0: rate, fraction of line rate, of which bit 0 is 1 between a brake and "
+    "the next response; 0 = new flow"
+)
+
+
 class Phase(IntEnum):
     """What a flow's start has come to. Bit 1: the rate grows by itself; bit 0: the brake is still to come. A settled
     flow's word is its rate alone, which no other phase's is; 0 is a new flow, which starts."""
@@ -171,10 +177,11 @@ def _with_start(flow: Interface) -> Interface:
             Signal("recover_until_q10", "base RTTs / 2^10", "RTT that ends the recovery", settable=INFLATIONS),
         ),
         context=(
-            replace(flow.context[0], meaning="phase (2 bits), rate, fraction of line rate (30 bits); 0 = new flow"),
+            replace(flow.context[0], meaning=PHASED_RATE),
             *flow.context[1:],
         ),
         new_phase=Phase.STARTING,
+        phases=tuple((phase.name, int(phase)) for phase in Phase),
     )
 
 

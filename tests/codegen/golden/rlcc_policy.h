@@ -4,10 +4,12 @@
  * student   0123456789ab: 2 trees, depth <= 2, 4 distinct thresholds
  * costs     12 B of context a flow (generic: 120 B allowed), 0 B of constant tables, no globals
  * form      branches (how the trees were compiled; the manifest says what else was considered)
- * promises  integers only; no division, no loop, no recursion, no library call (rlcc emulate checks the object code);
+ * promises  integers only; no division, no loop, no recursion, no library call (rlcc emulate checks the
+ *           object code);
  *           no overflow for any input (by the ranges in program.json; the vectors run under a sanitizer)
  * features  action_k: the multiplier of the rate k decisions ago, minus 1, Q16
- *           congestion_q20: (0.064 - delta)^2, Q20, where delta = 0.064 - max(rtt / base RTT - 1.5, 0) * sqrt(rate)
+ *           congestion_q20: (0.064 - delta)^2, Q20, where delta = 0.064 - max(rtt / base RTT - 1.5, 0) *
+ *           sqrt(rate)
  *
  * One decision: rlcc_decide() after each RTT response of a flow. A zeroed rlcc_flow is a new flow.
  */
@@ -20,19 +22,43 @@
 extern "C" {
 #endif
 
+#define RLCC_ABI 1U /* of this header: its names, its structures, what a call does */
+#define RLCC_POLICY_ID 0xEA820578U /* the first 32 bits of the hash of what decides */
+/* what a context's fields mean: keep contexts through an update only if it stays */
+#define RLCC_LAYOUT 0x70B70914U
+
+/* Which policy this is, as one record in the image: rlcc_identity.c. */
+typedef struct {
+    uint8_t magic[8];
+    uint32_t abi;
+    uint32_t layout;
+    uint32_t context_bytes;
+    uint8_t policy[32]; /* hash of what decides, SHA-256 */
+    char prefix[24];
+    char name[32];
+} rlcc_identity;
+
+const rlcc_identity *rlcc_policy_identity(void);
+
 /* What happened to the flow since its last decision. Timestamps are in ns and wrap. */
 typedef struct {
     uint32_t request_sent_ns;     /* ns, wraps: when the RTT request left the NIC */
     uint32_t response_ns;         /* ns, wraps: when its response came back */
-    uint32_t cnp_count;           /* packets: congestion notification packets since the flow's last decision (not used by this policy) */
-    uint32_t nack_count;          /* packets: negative acknowledgements since the flow's last decision (not used by this policy) */
-    uint32_t sent_bytes;          /* bytes: payload sent since the flow's last decision (not used by this policy) */
-    uint32_t queue_bytes;         /* bytes: queue the request met at its most congested port (0 without telemetry) (not used by this policy) */
+    /* packets: congestion notification packets since the flow's last decision (not used by this policy) */
+    uint32_t cnp_count;
+    /* packets: negative acknowledgements since the flow's last decision (not used by this policy) */
+    uint32_t nack_count;
+    /* bytes: payload sent since the flow's last decision (not used by this policy) */
+    uint32_t sent_bytes;
+    /* bytes: queue the request met at its most congested port (0 without telemetry) (not used by this
+     * policy) */
+    uint32_t queue_bytes;
 } rlcc_event;
 
 /* What the operator may tune. RLCC_PARAMS_DEFAULT holds what the policy was distilled for. */
 typedef struct {
-    uint32_t base_rtt_recip_q42;  /* 2^42 / ns: reciprocal of the RTT in an empty network; 1048576..4290777084 */
+    /* 2^42 / ns: reciprocal of the RTT in an empty network; 1048576..4290777084 */
+    uint32_t base_rtt_recip_q42;
     uint32_t rate_min_q30;        /* line rate / 2^30: lowest rate of a flow; 1..1073741823 */
     uint32_t rate_max_q30;        /* line rate / 2^30: highest rate of a flow; 1..1073741823 */
     uint32_t rate_initial_q30;    /* line rate / 2^30: rate of a new flow; 1..1073741823 */
@@ -64,3 +90,6 @@ uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params
 #endif
 
 #endif
+
+/* A second policy of this prefix stops the compiler here: emit one of them with another --prefix. */
+extern const char rlcc_one_policy_of_this_prefix[(RLCC_POLICY_ID == 0x01234567U) ? 1 : -1];

@@ -24,7 +24,7 @@ TREES = (
 )
 FORMS = {
     "branches": ({"tree 0", "tree 1", "tree 2"}, {SUM}),
-    "one function": ({"if-else 0", "if-else 1", "if-else 2"}, {SUM}),
+    "one function": ({"tree 0", "tree 1", "tree 2"}, {SUM}),
     "index": ({"tree 0", "tree 1", "tree 2"}, {SUM}),
     "joint": ({"place of congestion_q20"}, {SUM}),
 }
@@ -46,7 +46,7 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_every_line_of_the_decision_is_of_a_part(firmware: dict[str, Path], form: str) -> None:
     lines = (firmware[form] / "rlcc_policy.c").read_text().splitlines()
     found = parts_of_decide(lines)
-    first = next(n for n, line in enumerate(lines, 1) if line.startswith("uint32_t rlcc_decide("))
+    first = next(n for n, line in enumerate(lines, 1) if line.startswith("RLCC_CODE uint32_t rlcc_decide("))
     last = next(n for n, line in enumerate(lines, 1) if n > first and line == "}")
     assert set(found) == set(range(first, last + 1)) | {last + 1} or set(found) == set(range(first, last + 1))
     for n in range(first, last + 1):
@@ -68,7 +68,7 @@ def test_all_cycles_are_told(firmware: dict[str, Path], form: str) -> None:
     engine, paths = build.engine, measure(build)
     assert engine.name == "ibex-small"
     source = (firmware[form] / "rlcc_policy.c").read_text().splitlines()
-    first = next(n for n, line in enumerate(source, 1) if line.startswith("uint32_t rlcc_decide("))
+    first = next(n for n, line in enumerate(source, 1) if line.startswith("RLCC_CODE uint32_t rlcc_decide("))
     for cost in (cost for path in paths for cost in path.lines if cost.line):
         assert (cost.line >= first) == (cost.function == "rlcc_decide"), cost
     assert [path.name for path in paths] == ["worst", "mean"]

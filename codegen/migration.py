@@ -1,0 +1,59 @@
+"""From the contexts of one firmware to those of its successor: which fields keep their meaning, and the C that carries
+them over (firmware_templates/common/rlcc_migrate.h.j2)."""
+
+from dataclasses import dataclass
+from importlib import metadata
+
+from codegen.identity import field_meanings, layout_id, prefixed
+from codegen.layout import LaidOut, context_layout
+from codegen.lines import wrapped
+from codegen.templates import environment
+from decision.artefact.errors import InputError
+from decision.ir.program import Program
+
+TEMPLATE = "common/rlcc_migrate.h.j2"
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """``layout``: as a constant of C."""
+
+    layout: str
+    fields: tuple[LaidOut, ...]
+    size: int
+
+
+def kept_fields(old: Program, new: Program) -> list[str]:
+    """Returns the fields of the new context that mean in the old one what they mean in the new one."""
+    before, after = field_meanings(old), field_meanings(new)
+    return [field.name for field in context_layout(new)[0] if before.get(field.name) == after[field.name]]
+
+
+def migration(old: Program, new: Program, names: tuple[str, str], prefix: str) -> str:
+    """Returns the text of rlcc_migrate.h; ``names``: what the two are called; ``prefix``: of the new one.
+
+    InputError where there is nothing to migrate, or the agents are of another kind.
+    """
+    if old.interface.agent != new.interface.agent:
+        raise InputError(f"a {old.interface.agent}'s contexts are none of a {new.interface.agent}; reset them")
+    if layout_id(old) == layout_id(new):
+        raise InputError(f"both have the layout {layout_id(new):08x}: contexts stay as they are, leave out --migration")
+    contexts = [Contexts(f"0x{layout_id(program):08X}", *context_layout(program)) for program in (old, new)]
+    if not all(context.fields for context in contexts):
+        raise InputError("one of the two keeps no context; there is nothing to migrate")
+    kept = kept_fields(old, new)
+    text = (
+        environment()
+        .get_template(TEMPLATE)
+        .render(
+            rlcc_version=metadata.version("rlcc"),
+            old=names[0],
+            new=names[1],
+            agent=new.interface.agent,
+            before=contexts[0],
+            after=contexts[1],
+            kept=kept,
+            reset=[field.name for field in contexts[1].fields if field.name not in kept],
+        )
+    )
+    return wrapped(prefixed(text, prefix))
