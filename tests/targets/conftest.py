@@ -1,5 +1,6 @@
 """Firmware folders of a few students for every target, and the compilers and checkers of this machine."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -71,8 +72,9 @@ def library(host_compiler: list[str], run: Run, tmp_path_factory: pytest.TempPat
         if edit:
             name, old, new = edit
             text = (work / name).read_text()
-            assert old in text, f"the mutant's place is gone: {old}"
-            (work / name).write_text(text.replace(old, new, 1))
+            place = re.search(r"\s+".join(map(re.escape, old.split())), text)  # wherever its line was broken
+            assert place is not None, f"the mutant's place is gone: {old}"
+            (work / name).write_text(text[: place.start()] + new + text[place.end() :])
         made = work / "adapter.so"
         built = run(*host_compiler, "-std=c99", "-O1", "-shared", "-fPIC", "-I", work, *sources, "-o", made, cwd=work)
         assert built.returncode == 0, built.stderr

@@ -248,7 +248,7 @@ MUTANTS = {
         "a timeout that wraps": ("(timeout > RUE_TIME) ? RUE_TIME : timeout", "timeout"),
         "no least timeout": ("(timeout > params->retransmit_least) ? (uint32_t)timeout : params->retransmit_least",
                              "(uint32_t)timeout"),
-        "a marker that grows old": ("(now - signals->rtt_state) & RUE_TIME; /*", "signals->marker; /*"),
+        "a marker that grows old": ("(now - signals->rtt_state) & RUE_TIME;", "signals->marker;"),
         "a marker of 32 bits": ("(now - signals->marker) & RUE_TIME", "now - signals->marker"),
         "0 stays new": ("(params->policy.rate_initial_q30 >> 10U) + 1U", "params->policy.rate_initial_q30 >> 30U"),
         "a response not cleared": ("line->word[i] = 0U", "line->word[i] &= 15U"),
