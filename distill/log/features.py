@@ -52,7 +52,7 @@ class FeatureStates(Trajectories):
     @staticmethod
     def of_features(states: Trajectories, features: Integers) -> "FeatureStates":
         """The same decisions with their features, in the order of ``states``."""
-        return FeatureStates(states.columns, states.position, states.interface, states.places, features)
+        return FeatureStates(states.columns, states.position, states.interface, states.places, states.network, features)
 
     def integer_rows(
         self, observation: Observation, params: Mapping[str, int]
