@@ -270,6 +270,7 @@ def test_the_c_reads_like_this(rendered):
     const int32_t rate_q20 = event->rate_q20;
     int32_t sum_of_0 = 1; /* bias */
     int32_t sum_of_1 = 0; /* bias */
+    /* tree 0 */
     if (rtt_q10 <= 51) { /* not rtt > 0.0498046875 */
         if (rate_q20 > 524288) { /* rate > 0.5 */
             sum_of_0 += (-4);
@@ -330,7 +331,7 @@ def test_the_command_takes_a_model_and_its_grid(catboost_model, capsys):
     [
         (["model.cbm"], "'0', '1'"),
         (["model.cbm", "--grid", "none.toml"], "no file"),
-        (["model.cbm", "--grid", "grid.toml", "--target", "generic"], "for students"),
+        (["model.cbm", "--grid", "grid.toml", "--target", "generic"], "are of policies"),
         ([".", "--grid", "grid.toml"], "--grid"),
         (["none.cbm"], "there is no"),
     ],

@@ -72,7 +72,8 @@ def library(host_compiler: list[str], run: Run, tmp_path_factory: pytest.TempPat
         if edit:
             name, old, new = edit
             text = (work / name).read_text()
-            place = re.search(r"\s+".join(map(re.escape, old.split())), text)  # wherever its line was broken
+            indent = old[: len(old) - len(old.lstrip())]
+            place = re.search(re.escape(indent) + r"\s+".join(map(re.escape, old.split())), text)  # lines may be broken
             assert place is not None, f"the mutant's place is gone: {old}"
             (work / name).write_text(text[: place.start()] + new + text[place.end() :])
         made = work / "adapter.so"

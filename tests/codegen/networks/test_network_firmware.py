@@ -75,7 +75,7 @@ MUTANTS = {
     "no ReLU": (r"(fc0_scale\[row\]\)), 0, ", r"\1, -32768, "),
     "action half a step up": (r"128U\) >> 8U", "129U) >> 8U"),
     "an action one entry on": (r"raised >> 8U", "(raised + 1U) >> 8U"),
-    "inputs swapped": (r"inputs\[(\d)\] = \{(\S+), (\S+?)([,}])", r"inputs[\1] = {\3, \2\4"),
+    "inputs swapped": (r"inputs\[(\d)\]\s*= \{(\S+), (\S+?)([,}])", r"inputs[\1] = {\3, \2\4"),
     "a root's last bit": (r"(more_\d+ = half_\d+ \+ )1U", r"\g<1>0U"),
     "saturated too early": (r"(?<=, )32767\)(?=;\n    \}\n\})", "255)"),
 }

@@ -110,7 +110,7 @@ def test_refused_in_one_sentence(name, tmp_path):
     message = str(caught.value)
     assert message.startswith(str(tmp_path / "policy.toml"))
     assert "\n" not in message
-    assert len(message) < 400
+    assert len(message) < 500
 
 
 def test_equal_limits_are_in_order(tmp_path):

@@ -316,7 +316,7 @@ def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -
         stage.asked.clear()
         agents = SimpleNamespace(context=context)
         pupil = SimpleNamespace(
-            pupil=SimpleNamespace(observation=SimpleNamespace(agents=agents)),
+            pupil=SimpleNamespace(observation=SimpleNamespace(agents=agents), forest=SimpleNamespace(outputs=1)),
             teacher=SimpleNamespace(policy=None, weights=None, hash=""),
         )
         job = SimpleNamespace(say=stage.said.append, options=options())
