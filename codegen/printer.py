@@ -232,10 +232,6 @@ class Printer:
                 wide = U32 if args[0].high * args[1].high < 2**32 else U64
                 first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)
                 return self._cast(number, f"({first} * {second}) >> {node.imm}U", wide, here)
-            case Op.MAX if self._decides(number):
-                return f"{self._joint(number)} ? ({here})1U : 0U"
-            case Op.MIN if self._decides(number):  # a branch for the second would cost cycles
-                return f"{self._value(node.args[0], here)} & {self._value(node.args[1], here)}"
             case Op.MIN | Op.MAX:
                 wide = joint_type(*args)
                 first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)

@@ -1,5 +1,6 @@
 """A small student of flows with options: its firmware, the code of other C in its place, the checker over all of it."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -98,9 +99,14 @@ def proved(firmware: Firmware, folder: Path) -> Image:
     return image
 
 
+def unbroken(source: str) -> str:
+    """The C with each statement on one line, where a text of it is looked for."""
+    return re.sub(r"\n +(?=[?:=|&] |\|\||&&)", " ", source)
+
+
 def not_proved(firmware: Firmware, edits: Mapping[str, str], folder: Path) -> tuple[Image, Proof]:
     """The emitted C with other texts in the place of some, which the prover does not find equal."""
-    source = (firmware.folder / "rlcc_policy.c").read_text()
+    source = unbroken((firmware.folder / "rlcc_policy.c").read_text())
     for text, other in edits.items():
         assert text in source
         source = source.replace(text, other)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import options_by_hand
 import pytest
-from options_by_hand import certified, judge, linked, small_firmware
+from options_by_hand import certified, judge, linked, small_firmware, unbroken
 
 from emulator.firmware import Firmware
 from emulator.objects import Image
@@ -21,10 +21,10 @@ WRONG = {
     "a brake one too early": ("rtt_inflation_raw_q10 > brake_above_q10", "rtt_inflation_raw_q10 >= brake_above_q10"),
     "a NACK missed": ("nack_count > 0U", "nack_count > 1U"),
     "a brake in the settled phase": ("rate_q30 > 1073741823U", "rate_q30 > 0U"),
-    "the wrong phase after the brake": ("(brakes != 0U) ? 2U", "(brakes != 0U) ? 3U"),
+    "the wrong phase after the brake": ("(brakes != 0U) ? RLCC_PHASE_RECOVERING", "(brakes != 0U) ? RLCC_PHASE_STARTING"),
     "a recovery that ends late": ("rate_max_q30 > rate_grown_q30", "rate_max_q30 >= rate_grown_q30"),
-    "a new flow that is settled": ("(rate_q30 == 0U) || (phase > 1U)", "(phase > 1U)"),
-    "the first response after the brake not passed over": ("rate_made_q30 = v49 + brakes", "rate_made_q30 = v49"),
+    "a new flow that is settled": ("(rate_q30 == 0U) || (phase > RLCC_PHASE_ARMED)", "(phase > RLCC_PHASE_ARMED)"),
+    "the first response after the brake not passed over": ("rate_made_q30 = rate_even_q30 + brakes", "rate_made_q30 = rate_even_q30"),
     "the rate held with its phase": ("rate_held_q32 >> 2U", "rate_q30"),
     "the phase lost by the policy": ("= phase << 30U", "= phase << 31U"),
     "a history of another rate": ("rate_now_q30 << 2U", "rate_now_q30 << 1U"),
@@ -94,7 +94,8 @@ def test_a_wrong_start_is_refused_with_cuts(
     what: str, firmware: Firmware, proved: tuple[Image, tuple[Cut, ...]], tmp_path: Path
 ) -> None:
     """Before a cut or behind it: the cuts of the right C, where it has not moved."""
-    right, (text, other) = (firmware.folder / "rlcc_policy.c").read_text(), WRONG[what]
+    right, (text, other) = unbroken((firmware.folder / "rlcc_policy.c").read_text()), WRONG[what]
+    assert text in right
     image = linked(firmware, right.replace(text, other), tmp_path)
     with pytest.raises(Refused):
         judge(firmware, image, proved[1]).bound()
