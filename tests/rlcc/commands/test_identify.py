@@ -111,14 +111,23 @@ def test_the_makefile_takes_blanks_and_a_runner(update: Path, tmp_path: Path) ->
     shutil.copytree(update / "old", folder / "firmware")
     (tmp_path / "runner").write_text(f'#!/bin/sh\necho run >> "{tmp_path}/ran"\nexec "$@"\n')
     (tmp_path / "runner").chmod(0o755)
-    check = ["make", "-f", "a path/with blanks/firmware/rlcc_policy.mk", "check", f"RUNNER={tmp_path}/runner"]
+    check = [
+        "make",
+        "--no-print-directory",
+        "-f",
+        "a path/with blanks/firmware/rlcc_policy.mk",
+        "check",
+        f"RUNNER={tmp_path}/runner",
+    ]
     done = subprocess.run(check, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "ran").read_text() == "run\n"
     (tmp_path / "Makefile").write_text(
         "include a\\ path/with\\ blanks/firmware/rlcc_policy.mk\nall: $(RLCC_POLICY_SOURCES)\n\t@echo $(words $^)\n"
     )
-    done = subprocess.run(["make", "all"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "all"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "-Werror" not in (folder / "firmware/rlcc_policy.mk").read_text()
 
@@ -128,7 +137,15 @@ def test_the_makefile_takes_blanks_and_a_runner(update: Path, tmp_path: Path) ->
 )
 def test_a_cross_build_runs_by_a_runner(update: Path, tmp_path: Path) -> None:
     shutil.copytree(update / "old", tmp_path / "firmware")
-    command = ["make", "-f", "firmware/rlcc_policy.mk", "check", "CC=aarch64-linux-gnu-gcc", "LDFLAGS=-static"]
+    command = [
+        "make",
+        "--no-print-directory",
+        "-f",
+        "firmware/rlcc_policy.mk",
+        "check",
+        "CC=aarch64-linux-gnu-gcc",
+        "LDFLAGS=-static",
+    ]
     done = subprocess.run([*command, "RUNNER=qemu-aarch64"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("0 of")

@@ -36,7 +36,9 @@ def recorded(rows: list[list[int]]) -> Any:
     """States whose integer features are these."""
     seen = np.ones(len(rows), bool)
     own = np.ones(len(rows), bool)
-    return SimpleNamespace(integer_rows=lambda observation, params: (np.array(rows), seen), of_policy=lambda: own)
+    return SimpleNamespace(
+        integer_rows=lambda observation, params: (np.array(rows), seen), of_policy=lambda: own, network=""
+    )
 
 
 def test_a_program_sets_its_knobs_from_the_recorded_features() -> None:

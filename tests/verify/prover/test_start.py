@@ -21,10 +21,16 @@ WRONG = {
     "a brake one too early": ("rtt_inflation_raw_q10 > brake_above_q10", "rtt_inflation_raw_q10 >= brake_above_q10"),
     "a NACK missed": ("nack_count > 0U", "nack_count > 1U"),
     "a brake in the settled phase": ("rate_q30 > 1073741823U", "rate_q30 > 0U"),
-    "the wrong phase after the brake": ("(brakes != 0U) ? RLCC_PHASE_RECOVERING", "(brakes != 0U) ? RLCC_PHASE_STARTING"),
+    "the wrong phase after the brake": (
+        "(brakes != 0U) ? RLCC_PHASE_RECOVERING",
+        "(brakes != 0U) ? RLCC_PHASE_STARTING",
+    ),
     "a recovery that ends late": ("rate_max_q30 > rate_grown_q30", "rate_max_q30 >= rate_grown_q30"),
     "a new flow that is settled": ("(rate_q30 == 0U) || (phase > RLCC_PHASE_ARMED)", "(phase > RLCC_PHASE_ARMED)"),
-    "the first response after the brake not passed over": ("rate_made_q30 = rate_even_q30 + brakes", "rate_made_q30 = rate_even_q30"),
+    "the first response after the brake not passed over": (
+        "rate_made_q30 = rate_even_q30 + brakes",
+        "rate_made_q30 = rate_even_q30",
+    ),
     "the rate held with its phase": ("rate_held_q32 >> 2U", "rate_q30"),
     "the phase lost by the policy": ("= phase << 30U", "= phase << 31U"),
     "a history of another rate": ("rate_now_q30 << 2U", "rate_now_q30 << 1U"),

@@ -39,7 +39,7 @@ WRONG = {
         SHARE: SHARE.replace("rate_after_q30", "other"),
     },
     "the cap without the mark of a brake": {
-        **_by_branch("v49", "rate_after_q30"),
+        **_by_branch("rate_even_q30", "rate_after_q30"),
         SHARE: SHARE.replace("rate_after_q30", "other"),
     },
     "no cap where the phase steps": {**_by_branch("0U", "1U"), STORED: f"if (other != 0U) {{ {STORED} }}"},
