@@ -55,6 +55,16 @@ def field_meanings(program: Program) -> dict[str, str]:
     return meanings
 
 
+def fields_read(program: Program) -> dict[str, set[str]]:
+    """Returns the fields that the meaning of each field names: none for the interface's own."""
+    own = {field.name for field in program.interface.context}
+    read: list[set[str]] = []
+    for node in program.nodes:
+        named = {program.state[node.imm].name} if node.op is Op.STATE else set()
+        read.append(named.union(*(read[a] for a in _operands(node))))
+    return {field.name: set() if field.name in own else read[field.node] for field in program.state}
+
+
 def layout_id(program: Program) -> int:
     """Returns 32 bits that two programs have in common if each can go on with the other's contexts; 0 without any."""
     fields, _ = context_layout(program)

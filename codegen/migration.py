@@ -4,7 +4,7 @@ them over (firmware_templates/common/rlcc_migrate.h.j2)."""
 from dataclasses import dataclass
 from importlib import metadata
 
-from codegen.identity import field_meanings, layout_id, prefixed
+from codegen.identity import field_meanings, fields_read, layout_id, prefixed
 from codegen.layout import LaidOut, context_layout
 from codegen.lines import wrapped
 from codegen.templates import environment
@@ -24,9 +24,16 @@ class Contexts:
 
 
 def kept_fields(old: Program, new: Program) -> list[str]:
-    """Returns the fields of the new context that mean in the old one what they mean in the new one."""
+    """Returns the fields of the new context that mean in the old one what they mean in the new one.
+
+    A meaning names the fields that its expression reads; so a field is kept only if those are kept too.
+    """
     before, after = field_meanings(old), field_meanings(new)
-    return [field.name for field in context_layout(new)[0] if before.get(field.name) == after[field.name]]
+    kept = {name for name in after if before.get(name) == after[name]}
+    read = fields_read(new)
+    while lost := {name for name in kept if not read[name] <= kept}:
+        kept -= lost
+    return [field.name for field in context_layout(new)[0] if field.name in kept]
 
 
 def migration(old: Program, new: Program, names: tuple[str, str], prefix: str) -> str:

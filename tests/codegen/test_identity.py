@@ -165,6 +165,18 @@ def test_a_layout_is_what_fields_mean_not_what_trees_decide() -> None:
     assert set(field_meanings(before)) == {field.name for field in before.state}
 
 
+def test_a_field_is_kept_only_with_the_fields_that_it_is_copied_from() -> None:
+    def program(threshold: int) -> Program:
+        tests = tuple((place, threshold + place) for place in (1, 3, 5))  # now, one and two decisions ago
+        return ranked(make_student(SEEN, ACTIONS[0], (oblivious(tests, tuple(range(8))),), window=3).program())
+
+    before, after = program(5000), program(6000)
+    lagged = "congestion_q20_2_rank"  # written as what congestion_q20_1_rank was
+    assert field_meanings(before)[lagged] == field_meanings(after)[lagged]
+    assert kept_fields(before, after) == ["rate_q30"]
+    assert lagged in kept_fields(before, before)
+
+
 MIGRATE = """
 #include <stdio.h>
 #include "rlcc_migrate.h"
