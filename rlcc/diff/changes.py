@@ -44,7 +44,10 @@ def _kind(side: Side) -> str:
 def _header(side: Side) -> dict[str, Any]:
     header = side.pupil.header.model_dump(mode="json")
     features = header["observation"].pop("features")
-    return header | {"features": {feature["kind"]: feature for feature in features}}
+    kinds = [feature["kind"] for feature in features]
+    nth = [kinds[: at + 1].count(kind) for at, kind in enumerate(kinds)]
+    keys = [kind if number == 1 else f"{kind}:{number}" for kind, number in zip(kinds, nth, strict=True)]
+    return header | {"features": dict(zip(keys, features, strict=True))}
 
 
 def _firmware(side: Side) -> dict[str, str]:

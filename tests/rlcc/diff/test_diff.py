@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawing import ACTIONS, make_student
 
 from decision.artefact.manifest import opened
-from decision.ir.forest import leaves
+from decision.ir.forest import leaves, oblivious
 from decision.ir.interfaces.flow_rate import flow_interface
 from distill.options import RolloutOptions
 from distill.rollout import collect
@@ -17,7 +18,7 @@ from rlcc import cli
 from rlcc.diff.changes import changes
 from rlcc.diff.decisions import ACTION, in_traffic, on_inputs
 from rlcc.diff.page import Difference, page
-from rlcc.diff.side import read_side
+from rlcc.diff.side import Side, read_side
 from rlcc.diff.words import columns
 
 TRAFFIC = ["--scenario", "many-to-one:2", "--duration", "2 ms"]
@@ -111,6 +112,19 @@ def test_rows_are_in_a_fixed_order_and_a_leaf_is_one_of_them(good: Path, reseale
     assert tree.old == f"{len(list(leaves(old.student.forest.trees[0])))} leaves"
     assert tree.new.startswith("1 differ")
     assert tree.new.split()[-3] == "7"
+
+
+def test_each_of_two_features_of_one_kind_is_compared() -> None:
+    def side(first: int, second: int) -> Side:
+        features = [{"kind": "minimum", "signal": "rtt_ns", "rise": rise} for rise in (first, second)]
+        student = make_student(features, ACTIONS[0], (oblivious(((0, 5),), (-3, 4)),))
+        return Side(Path("drawn"), "student", "", student, {})
+
+    def parts(old: Side, new: Side) -> list[str]:
+        return [change.part for change in changes(old, new) if change.part.startswith("features.")]
+
+    assert parts(side(1, 2), side(3, 2)) == ["features.minimum.rise"]
+    assert parts(side(1, 2), side(1, 3)) == ["features.minimum:2.rise"]
 
 
 def test_retrained_students_compare_in_recorded_traffic(
