@@ -22,7 +22,7 @@ ABI = 1
 PREFIX = "rlcc"
 MAX_PREFIX = 23
 FORM = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_PREFIX - 1}}}")
-OWN = re.compile(r"\b(rlcc|RLCC)_")
+OWN = re.compile(r"(?:(?<=-D)|\b)(rlcc|RLCC)_")  # -DRLCC_PORTS=2 is a name too, without a word's boundary
 TAKEN = frozenset(("doca", "falcon", "int8", "int16", "int32", "int64", "linux", "mlnx", "uint8", "uint16", "uint32"))
 """First words of names that the adapters take from elsewhere."""
 

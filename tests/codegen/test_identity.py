@@ -60,6 +60,7 @@ def test_a_prefix_replaces_the_first_word_of_names_and_nothing_else() -> None:
         prefixed("rlcc_decide(RLCC_PART) rlcc xrlcc_a `rlcc emit`", "ab")
         == "ab_decide(AB_PART) rlcc xrlcc_a `rlcc emit`"
     )
+    assert prefixed("`-DRLCC_PORTS=2` -Drlcc_a xDRLCC_a", "ab") == "`-DAB_PORTS=2` -Dab_a xDRLCC_a"
     assert check_prefix("a" * MAX_PREFIX) == "a" * MAX_PREFIX
 
 
