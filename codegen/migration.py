@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from codegen.identity import field_meanings, fields_read, layout_id, prefixed
+from codegen.initialisers import elements
 from codegen.layout import LaidOut, context_layout
 from codegen.lines import wrapped
 from codegen.templates import environment
@@ -48,7 +49,8 @@ def migration(old: Program, new: Program, names: tuple[str, str], prefix: str) -
     contexts = [Contexts(f"0x{layout_id(program):08X}", *context_layout(program)) for program in (old, new)]
     if not all(context.fields for context in contexts):
         raise InputError("one of the two keeps no context; there is nothing to migrate")
-    kept = kept_fields(old, new)
+    kept, fields = kept_fields(old, new), contexts[1].fields
+    named = fields if new.network is None else elements(fields)  # an LSTM's vectors are arrays in its header
     text = (
         environment()
         .get_template(TEMPLATE)
@@ -59,8 +61,9 @@ def migration(old: Program, new: Program, names: tuple[str, str], prefix: str) -
             agent=new.interface.agent,
             before=contexts[0],
             after=contexts[1],
+            places=[(field.name, place.name) for field, place in zip(fields, named, strict=True)],
             kept=kept,
-            reset=[field.name for field in contexts[1].fields if field.name not in kept],
+            reset=[field.name for field in fields if field.name not in kept],
         )
     )
     return wrapped(prefixed(text, prefix))

@@ -1,12 +1,14 @@
 """The emitted folder: its C is the program on the host and on the core, and no error in it goes unseen."""
 
 import re
+import subprocess
 
 import numpy as np
 import pytest
 from drawn_teachers import CONGESTION, LSTM, drawn, emission
 
 from codegen.differences import differences
+from codegen.migration import migration
 from codegen.networks.body import emit_network
 from codegen.networks.printer import inputs_of
 from codegen.networks.quantise import Bits
@@ -265,3 +267,14 @@ def test_adapters_compile_around_a_network(tmp_path, target, host_compiler, run)
     flags = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror", "-fsyntax-only")
     done = run(*host_compiler, *flags, *sources)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_migration_names_the_arrays_of_an_lstm(folders, tmp_path):
+    new = read_firmware(folders["lstm"]).program
+    old = drawn(LSTM, seed=2).quantised().program()
+    (tmp_path / "rlcc_migrate.h").write_text(migration(old, new, ("old", "new"), "rlcc"))
+    (tmp_path / "main.c").write_text('#include "rlcc_migrate.h"\nint main(void) { return 0; }\n')
+    flags = ["-std=c99", "-Wall", "-Werror", "-fsyntax-only", f"-I{folders['lstm']}", "main.c"]
+    done = subprocess.run(["cc", *flags], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "after->hidden[2] = 0;" in (tmp_path / "rlcc_migrate.h").read_text()
