@@ -15,7 +15,9 @@ from codegen.passes.ranks import chains, with_ranks
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
 from decision.ir.forest import oblivious
+from decision.ir.interfaces.flow_rate import flow_interface
 from decision.ir.program import Program
+from decision.policy.in_flight import in_flight_program
 from emulator.build import built
 from emulator.firmware import read_firmware
 from emulator.host import run_on_host
@@ -176,6 +178,12 @@ def test_a_field_is_kept_only_with_the_fields_that_it_is_copied_from() -> None:
     assert field_meanings(before)[lagged] == field_meanings(after)[lagged]
     assert kept_fields(before, after) == ["rate_q30"]
     assert lagged in kept_fields(before, before)
+
+
+def test_the_rate_is_reset_where_the_interface_is_another() -> None:
+    plain, started = (in_flight_program(flow_interface(chosen)) for chosen in (["in_flight"], ["in_flight", "start"]))
+    assert "rate_q30" in kept_fields(plain, plain)
+    assert "rate_q30" not in kept_fields(plain, started)
 
 
 MIGRATE = """
