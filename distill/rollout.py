@@ -22,9 +22,11 @@ from decision.artefact.quantity import parse_duration_ps
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interface import Interface
 from decision.policy.actions import Scale
-from decision.policy.policy import Header
+from decision.policy.features import AnyFeature
+from decision.policy.policy import Header, header_of
 from decision.policy.records import Columns, Trajectories, record_columns
 from decision.policy.tree_decision import feature_names
+from distill.log.features import observed_features, recorded_columns, recorded_states
 from distill.options import RolloutOptions
 from netsim.content import content
 from netsim.deployment import Deployment
@@ -141,11 +143,24 @@ def recorded(
             "the recipe that says which"
         )
     deployed = deployment or Deployment()
-    for scenario, seed, part in runs_of(manifest, list(record_columns(interface)), most_rows):
+    observed = _observed(manifest) if imported else ()
+    for scenario, seed, part in runs_of(manifest, [*record_columns(interface), *recorded_columns(observed)], most_rows):
         if imported:
-            yield Rollout(scenario, seed, Trajectories.of(part, interface))
+            yield Rollout(scenario, seed, recorded_states(part, interface, observed))
         else:
             yield made(scenario, seed, _duration_ps(manifest, folder), part, deployed, interface)
+
+
+def _observed(manifest: Opened) -> tuple[AnyFeature, ...]:
+    """The features that an import holds in place of signals."""
+    try:
+        details = dict(manifest.details[IMPORT])
+        header = header_of(dict(details["policy"]), str(manifest.folder))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{manifest.folder} does not say whose decisions it holds ({error!r}); import the log again"
+        ) from None
+    return observed_features(details, header)
 
 
 def part_name(number: int) -> str:

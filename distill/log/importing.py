@@ -20,10 +20,10 @@ from decision.ir.arrays import Integers
 from decision.policy.policy import Header
 from decision.policy.records import ACTION, Trajectories
 from distill.log.columns import LABEL, Layout, column_of, layout, resolved
-from distill.log.features import FeatureStates
+from distill.log.features import FEATURES, SIGNALS, FeatureStates
 from distill.log.files import Log
 from distill.log.labels import ColumnLabels, Labels, first_impossible
-from distill.log.record import FEATURES, KNOWN, SIGNALS, LabelledRun
+from distill.log.record import KNOWN, LabelledRun
 from distill.log.runs import LogRun, read_runs
 from distill.rollout import IMPORT, KIND, label_names, part_name, run_table
 

@@ -14,16 +14,13 @@ from decision.ir.arrays import Floats, Integers
 from decision.ir.formats import ACTION_BITS
 from decision.policy.actions import Scale
 from decision.policy.policy import Header, header_of
-from decision.policy.records import Trajectories, record_columns
-from decision.policy.tree_decision import feature_name
-from distill.log.features import FeatureStates
+from decision.policy.records import record_columns
+from distill.log.features import observed_features, recorded_columns, recorded_states
 from distill.rollout import IMPORT, KIND, Rollout, label_names, runs_of
 from distill.source import Source
 
 KNOWN = "known"
 """Column: 1 where the label counts, 0 where its history is not on record."""
-SIGNALS, FEATURES = "signals", "features"
-"""What the log had."""
 
 
 @dataclass(frozen=True)
@@ -63,18 +60,14 @@ def read_recorded(source: Path | Opened, *, most_rows: int | None = None) -> Rec
         raise InputError(f"{where} does not say whose decisions it holds ({error!r}); import the log again") from None
     interface, columns = header.observation.agents, label_names(header)
     names = [*record_columns(interface), *columns, KNOWN]
-    newest = [f"feature.{feature_name(feature, 0)}" for feature in header.observation.features]
-    of_features = details.get("observed") == FEATURES
-    names += newest if of_features else []
+    observed = observed_features(details, header)
+    names += recorded_columns(observed)
     runs = []
     for scenario, seed, part in runs_of(manifest, names, most_rows):
         order = np.lexsort((part["t_ps"], part[interface.agent]))
         decided = np.stack([part[column].astype(np.int64)[order] for column in columns], axis=1)
         known = part[KNOWN][order] == 1
-        states = Trajectories.of(part, interface)
-        if of_features:
-            features = np.stack([part[name].astype(np.int64)[order] for name in newest], axis=1)
-            states = FeatureStates.of_features(states, features)
+        states = recorded_states(part, interface, observed)
         runs.append(LabelledRun(scenario, seed, states, decided, known))
     source_of = Source(name, header, manifest.parent("teacher", manifest.folder))
     return Recorded(source_of, runs, manifest.hash, labels, log_columns)

@@ -148,7 +148,7 @@ class _Reading:
             states = Trajectories.of(self._records(part, int(end - begin)), self.layout.interface)
             if all(feature in part for feature in self.layout.features):
                 features = np.stack([part[feature] for feature in self.layout.features], axis=1)
-                states = FeatureStates.of_features(states, features)
+                states = FeatureStates.of_features(states, features, [*self.layout.features.values()])
             labels = {label: part[label].astype(np.int64) for label in self.layout.labels if label in part}
             runs.append(LogRun(name, states, labels, numbers[begin:end]))
         return LogRows(runs, len(self.pairs), self.order.gap_count, applied)

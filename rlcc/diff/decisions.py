@@ -17,6 +17,7 @@ from decision.ir.interpret import evaluate
 from decision.ir.program import Program
 from decision.policy.records import Trajectories
 from decision.policy.tree_decision import seen_names
+from distill.log.features import FeatureStates
 from distill.rollout import Rollout
 from rlcc.diff.side import Side
 from rlcc.gate.teacher_match import actions
@@ -163,7 +164,8 @@ def _worst_recorded(networks: Sequence[_Network], names: Sequence[str], off: Flo
         f"{network.rollout.scenario}, seed {network.rollout.seed}, {agent} {int(states.columns[agent][row])}, "
         f"decision {int(states.columns['step'][row])}, {time_us:.3f} us"
     )
-    inputs = {f"event.{name}": int(states.columns[name][row]) for name in states.interface.event_names}
+    told = () if isinstance(states, FeatureStates) else states.interface.event_names
+    inputs = {f"event.{name}": int(states.columns[name][row]) for name in told}
     inputs |= {name: int(column[place]) for name, column in network.rows.items()}
     was, now = (float(decided[place, knob]) for decided in (network.old, network.new))
     return Worst(names[int(knob)], was, now, where, inputs)

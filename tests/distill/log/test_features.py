@@ -18,6 +18,7 @@ from distill.log.importing import import_log
 from distill.log.record import read_recorded
 from distill.options import DistillOptions
 from distill.recorded import distil_recorded
+from distill.rollout import recorded
 from rlcc.gate.teacher_match import errors_of_labels
 
 CONGESTION = RlCcCongestion(kind="rl_cc_congestion", target=0.064, beta=1.5, scale=-1.0)
@@ -61,6 +62,18 @@ def test_features_of_a_log_are_those_of_its_signals(header: Header, both: tuple[
     assert (whole == whole_too).all()
     off = CONGESTION.float_of(of_signals.astype(float)) - CONGESTION.float_of(of_features.astype(float))
     assert np.abs(off).max() < 0.002  # the firmware's inflation has steps of 2^-10
+
+
+def test_whoever_reads_the_rollouts_sees_the_features(header: Header, both: tuple[Any, Any], tmp_path: Path) -> None:
+    observation = header.observation
+    (run,) = recorded(tmp_path / "features", observation.agents)
+    read, _ = run.trajectories.integer_rows(observation, header.params())
+    want, _ = both[1].runs[0].trajectories.integer_rows(observation, header.params())
+    assert want.any()
+    assert (read == want).all()
+    other = observation.features[0].model_copy(update={"target": 0.5})
+    with pytest.raises(InputError, match="features"):
+        run.trajectories.float_rows(observation.model_copy(update={"features": [other]}))
 
 
 def test_the_student_of_features_matches_on_signals_and_the_reverse(header: Header, both: tuple[Any, Any]) -> None:
