@@ -136,7 +136,8 @@ def _converted(numbers: Integers | Floats, factor: Fraction) -> Integers:
     becomes the greatest or least number, which no range holds."""
     if numbers.dtype == np.int64 and factor.denominator == 1:
         most = np.iinfo(np.int64).max // max(abs(factor.numerator), 1)
-        return np.asarray(np.where(np.abs(numbers) <= most, numbers, most) * factor.numerator, dtype=np.int64)
+        # Not by np.abs: the least int64 is its own.
+        return np.asarray(np.clip(numbers, -most, most) * factor.numerator, dtype=np.int64)
     scaled = np.rint(numbers.astype(np.float64) * factor.numerator / factor.denominator)
     return np.asarray(np.clip(scaled, -(2.0**62), 2.0**62), dtype=np.int64)
 

@@ -64,6 +64,11 @@ def test_a_range_is_told_in_the_units_of_the_log() -> None:
         whole_numbers(pa.array([1.0, 1.3]), column(2**16), quantity, "log", 0)
 
 
+def test_the_least_integer_is_out_of_any_range() -> None:
+    with pytest.raises(InputError, match="row 2"):
+        whole_numbers(pa.array([1, -(2**63)]), column(1000, "us"), Quantity(0, 2**40, {}), "log", 0)
+
+
 def test_a_column_of_lists_is_no_number() -> None:
     with pytest.raises(InputError, match="list"):
         whole_numbers(pa.array([[1]]), column(), WIDE, "log", 0)
