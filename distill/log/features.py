@@ -26,6 +26,8 @@ SIGNALS, FEATURES = "signals", "features"
 """What a log had, as the import's details say in ``observed``."""
 HAIR = 1e-9
 """Of a step: what a decimal value may lie beside the grid."""
+FAR = 16
+"""Times a format's range: what firmware may meet and cut off; a value beyond is of another unit."""
 
 
 def feature_columns(observation: Observation) -> dict[str, AnyFeature]:
@@ -38,7 +40,7 @@ def feature_integers(feature: AnyFeature, values: Floats) -> Integers:
     """Returns the integers [rows] of values as a policy sees them; beyond the ends of the format the ends."""
     ends = feature.float_of(np.array([0.0, FEATURE_LIMIT - 1.0]))
     sign = 1.0 if ends[1] >= ends[0] else -1.0
-    low = np.full(len(values), 0 if feature.storage.startswith("u") else -FEATURE_LIMIT, dtype=np.int64)
+    low = np.full(len(values), _least(feature), dtype=np.int64)
     high = np.full(len(values), FEATURE_LIMIT - 1, dtype=np.int64)
     # The greatest integer whose value is not beyond: float_of is monotone.
     while (low < high).any():
@@ -47,6 +49,21 @@ def feature_integers(feature: AnyFeature, values: Floats) -> Integers:
         reached = sign * (steps - values) <= HAIR * np.maximum(np.abs(values), 1.0)
         low, high = np.where(reached, middle, low), np.where(reached, high, middle - 1)
     return np.asarray(low, dtype=np.int64)
+
+
+def impossible(feature: AnyFeature, values: Floats) -> tuple[NDArray[np.int64], tuple[float, float]]:
+    """Returns the places of values that the feature never has, and its ends: values before the first by more than a
+    step, and values far beyond the last, which firmware cuts off."""
+    least = _least(feature)
+    first, second, last = feature.float_of(np.array([least, least + 1, FEATURE_LIMIT - 1], dtype=np.float64))
+    sign = 1.0 if last >= first else -1.0
+    over = sign * (values - first)
+    hair = np.maximum(abs(second - first), 1e-6 * np.maximum(np.abs(values), 1.0))
+    return np.flatnonzero((over < -hair) | (over > FAR * abs(last - first) + hair)), (float(first), float(last))
+
+
+def _least(feature: AnyFeature) -> int:
+    return 0 if feature.storage.startswith("u") else -FEATURE_LIMIT
 
 
 def observed_features(details: Mapping[str, Any], header: Header) -> tuple[AnyFeature, ...]:

@@ -11,10 +11,10 @@ from decision.ir.arrays import Integers
 from decision.policy.records import ACTION, Columns, Trajectories, record_columns
 from decision.policy.tree_decision import feature_names
 from distill.log.columns import RTT, RUN, STEP, TIME, TIMESTAMPS, Column, Layout
-from distill.log.features import FeatureStates, feature_integers
+from distill.log.features import FeatureStates, feature_integers, impossible
 from distill.log.files import Log
 from distill.log.order import Order
-from distill.log.values import codes, decimals, whole_numbers
+from distill.log.values import codes, decimals, place, whole_numbers
 from distill.rollout import MAX_BYTES
 
 Progress = Callable[[str], None]
@@ -106,7 +106,15 @@ class _Reading:
         for name, feature in self.layout.features.items():
             if name in self.columns:
                 column = self.columns[name]
-                values[name] = feature_integers(feature, decimals(batch[column.source], column, where, first))
+                seen = decimals(batch[column.source], column, where, first)
+                wrong, ends = impossible(feature, seen)
+                if wrong.size:
+                    least, most = (f"{end:.6g}" for end in sorted(ends))
+                    at = place(where, first + int(wrong[0]) + 1, column)
+                    raise InputError(
+                        f"{at}: {seen[wrong[0]]:.6g} is not within {least} and {most}, which the feature's format holds"
+                    )
+                values[name] = feature_integers(feature, seen)
         agents = codes(batch[self.columns[agent].source], self.columns[agent], where, first, self.agents)
         runs = np.zeros(rows, dtype=np.int64)
         if RUN in self.columns:
