@@ -9,6 +9,7 @@ import csv
 import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,19 @@ BLOCK_BYTES = 8 * 2**20
 MAX_HEADER_BYTES = 2**20
 MAX_NPZ_BYTES = 2**32
 """Unpacked."""
+UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    OverflowError,
+    MemoryError,
+    RuntimeError,
+    csv.Error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What the readers of others raise of a damaged, encrypted or lying file."""
 Batch = Mapping[str, "pa.Array"]
 
 
@@ -50,9 +64,8 @@ class Log:
             import pyarrow as pa
         try:
             yield from self.read(columns)
-        except (pa.ArrowException, OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            first = " ".join(str(error).split())[:200]
-            raise InputError(f"{self.where} is not readable: {first}") from None
+        except (pa.ArrowException, *UNREADABLE) as error:
+            raise InputError(f"{self.where} is not readable: {_said(error)}") from None
 
 
 def open_log(path: Path) -> Log:
@@ -71,13 +84,16 @@ def open_log(path: Path) -> Log:
         import pyarrow as pa
     try:
         log = reader(path)
-    except (pa.ArrowException, OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        first = " ".join(str(error).split())[:200]
-        raise InputError(f"{path} is not readable as {path.suffix.lower()}: {first}") from None
+    except (pa.ArrowException, *UNREADABLE) as error:
+        raise InputError(f"{path} is not readable as {path.suffix.lower()}: {_said(error)}") from None
     for name in log.columns:
         if log.columns.count(name) > 1:
             raise InputError(f"{path} has two columns {name!r}; name them apart")
     return log
+
+
+def _said(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def columns_log(columns: Mapping[str, Any], where: str) -> Log:
@@ -88,7 +104,7 @@ def columns_log(columns: Mapping[str, Any], where: str) -> Log:
     for name, values in columns.items():
         try:
             arrays[str(name)] = pa.array(values) if isinstance(values, list | tuple) else pa.array(_flat(values))
-        except (pa.ArrowException, TypeError, ValueError) as error:
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             first = " ".join(str(error).split())[:120]
             raise InputError(f"{where}: column {name!r} is no column of numbers or texts: {first}") from None
     lengths = {name: len(values) for name, values in arrays.items()}

@@ -1,5 +1,7 @@
 """CSV, Parquet, NPZ and columns in memory say the same; what is none of them is refused."""
 
+import io
+import zipfile
 from fractions import Fraction
 from pathlib import Path
 
@@ -68,6 +70,7 @@ def test_a_log_comes_in_batches(written: dict[str, Path], kind: str, monkeypatch
         ("log.csv", b"\xff\xfea,b\n", "log.csv"),
         ("log.parquet", b"a,b\n1,2\n", "log.parquet"),
         ("log.npz", b"PK\x03\x04", "log.npz"),
+        ("log.csv", b"a," + b"b" * 131_073 + b"\n1,2\n", "log.csv"),
     ],
 )
 def test_what_is_no_log_is_refused(tmp_path: Path, name: str, content: bytes, said: str) -> None:
@@ -105,3 +108,46 @@ def test_columns_in_memory_have_one_length_and_one_axis() -> None:
     with pytest.raises(InputError, match="'a'"):
         columns_log({"a": np.zeros((2, 2))}, "rows")
     assert columns_log({"a": [1, 2]}, "rows").hash != columns_log({"a": [1, 3]}, "rows").hash
+
+
+def damaged(content: bytes, encrypted: bool = False, tail: bytes = b"") -> bytes:
+    """An archive of one array. ``encrypted``: so it says; ``tail``: stands for its packed bytes."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", content)
+    archive_bytes = bytearray(made.getvalue())
+    if encrypted:
+        for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            archive_bytes[archive_bytes.index(signature) + flags] |= 1
+    begin = 30 + len("a.npy")
+    archive_bytes[begin : begin + len(tail)] = tail
+    return bytes(archive_bytes)
+
+
+def array_bytes(claimed: int = 3) -> bytes:
+    written = io.BytesIO()
+    shape = {"descr": "<i8", "fortran_order": False, "shape": (claimed,)}
+    np.lib.format.write_array_header_1_0(written, shape)
+    return written.getvalue() + bytes(24)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        damaged(array_bytes(), tail=b"\xff" * 8),
+        damaged(array_bytes(), encrypted=True),
+        damaged(array_bytes(claimed=10**14)),
+        damaged(array_bytes(claimed=10**25)),
+    ],
+    ids=["packed bytes", "encrypted", "too large", "larger than any number"],
+)
+def test_a_damaged_archive_is_refused_in_one_sentence(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "log.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"log\.npz") as error:
+        list(open_log(tmp_path / "log.npz").batches(["a"]))
+    assert "\n" not in str(error.value)
+
+
+def test_a_number_too_large_for_a_column_is_refused() -> None:
+    with pytest.raises(InputError, match="'a'"):
+        columns_log({"a": [1, 2**70]}, "rows")
