@@ -17,7 +17,7 @@ from decision.policy.student import Student
 from distill.dataset import Dataset, join
 from distill.distil import Fitted, check_columns, enforce, fit_source, loss_on, visits
 from distill.log.importing import record_hash
-from distill.log.record import LabelledRun, Recorded, decided_in
+from distill.log.record import LabelledRun, Recorded, decided_in, rows_hash
 from distill.options import DistillOptions
 
 Progress = Callable[[str], None]
@@ -96,7 +96,7 @@ def distil_recorded(
         "chosen": best,
         "checked_points": fitted.points,
         "visits": visited[best],
-        "labels": record.labels | {"rollouts": record.hash},
+        "labels": record.labels | {"rollouts": record.hash, "rows": rows_hash(record.runs)},
     }
     return replace(fitted, student=replace(fitted.student, report=report))
 

@@ -1,5 +1,6 @@
 """Recorded decisions: runs with their labels, which `rlcc import` writes, and `rlcc distill` and the gate read."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from decision.ir.formats import ACTION_BITS
 from decision.policy.actions import Scale
 from decision.policy.policy import Header, header_of
 from decision.policy.records import record_columns
-from distill.log.features import observed_features, recorded_columns, recorded_states
+from distill.log.features import FeatureStates, observed_features, recorded_columns, recorded_states
 from distill.rollout import IMPORT, KIND, Rollout, label_names, runs_of
 from distill.source import Source
 
@@ -71,6 +72,21 @@ def read_recorded(source: Path | Opened, *, most_rows: int | None = None) -> Rec
         runs.append(LabelledRun(scenario, seed, states, decided, known))
     source_of = Source(name, header, manifest.parent("teacher", manifest.folder))
     return Recorded(source_of, runs, manifest.hash, labels, log_columns)
+
+
+def rows_hash(runs: Sequence[LabelledRun]) -> str:
+    """SHA-256 over the decisions and their labels, whatever their log or runs are called, and in which file they
+    stood."""
+    digest = hashlib.sha256()
+    for run in runs:
+        states = run.trajectories
+        columns = {**states.columns, "labels": run.labels, KNOWN: run.known}
+        if isinstance(states, FeatureStates):
+            columns["features"] = states.features
+        for name, values in columns.items():
+            digest.update(f"{name} {values.shape}\n".encode())
+            digest.update(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes())
+    return digest.hexdigest()
 
 
 def decided_in(run: LabelledRun, header: Header) -> Floats:

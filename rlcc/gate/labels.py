@@ -9,12 +9,12 @@ from decision.ir.program import Program
 from decision.policy.deciders import Decider
 from decision.policy.policy import Header
 from decision.policy.student import Student
-from distill.log.record import read_recorded
+from distill.log.record import read_recorded, rows_hash
 from distill.rollout import FILE, KIND
 from rlcc.gate.teacher_match import MAX_ROWS, Errors, errors_of_labels
 
 LABELS = "labels"
-"""Key of a student's report: where its labels were recorded, and the hash of those rollouts."""
+"""Key of a student's report: where its labels were recorded, and the hashes of those rollouts and of their rows."""
 
 
 def labels_of(decider: Decider) -> dict[str, Any] | None:
@@ -27,7 +27,9 @@ def compare_labels(program: Program, student: Student, path: Path) -> Errors:
     """The errors of all decisions in ``path``, rollouts of `rlcc import`. InputError where the student was fitted to
     them, or they are of a policy that observes or sets something else."""
     record = read_recorded(opened(path.parent if path.name == FILE else path, KIND), most_rows=MAX_ROWS)
-    if record.hash == (labels_of(student) or {}).get("rollouts"):
+    fitted = labels_of(student) or {}
+    # The rollouts' own hash holds the log's name. A student of earlier has no hash of the rows.
+    if record.hash == fitted.get("rollouts") or rows_hash(record.runs) == fitted.get("rows"):
         raise InputError(f"{path} holds the rollouts that the student was fitted to; import a log that it has not seen")
     header, window = record.source.header, student.observation.window
     there = header.model_copy(update={"observation": header.observation.with_window(window)})

@@ -88,6 +88,12 @@ def test_rollouts_of_the_fit_and_of_another_policy_are_refused(
     own: Path, refused: Callable[..., str], tmp_path: Path
 ) -> None:
     assert "fitted to" in refused("gate", own / "firmware", *BUDGET, "--rollouts", own / "log", "--out", tmp_path / "v")
+    (tmp_path / "renamed.csv").write_bytes((own / "log.csv").read_bytes())
+    renamed = ["import", str(tmp_path / "renamed.csv"), "--policy", str(own / "policy.toml"), *column_options()]
+    assert cli.main([*renamed, "--out", str(tmp_path / "renamed")]) == 0
+    assert opened(tmp_path / "renamed", "rollouts").hash != opened(own / "log", "rollouts").hash
+    given = ["--rollouts", tmp_path / "renamed", "--out", tmp_path / "v"]
+    assert "fitted to" in refused("gate", own / "firmware", *BUDGET, *given)
     (tmp_path / "policy.toml").write_text(POLICY.replace("beta = 1.5", "beta = 1.6"))
     asked = ["import", str(own / "held-out.csv"), "--policy", str(tmp_path / "policy.toml"), *column_options()]
     assert cli.main([*asked, "--out", str(tmp_path / "other")]) == 0
