@@ -18,9 +18,10 @@ LABELS = "labels"
 
 
 def labels_of(decider: Decider) -> dict[str, Any] | None:
-    """Returns where a student's labels were recorded; None of every other decider."""
+    """Returns where a student's labels were recorded; None of every other decider, and where the report does not name
+    both their source and their rollouts."""
     labels = decider.report.get(LABELS) if isinstance(decider, Student) else None
-    return labels if isinstance(labels, dict) else None
+    return labels if isinstance(labels, dict) and {"from", "rollouts"} <= labels.keys() else None
 
 
 def compare_labels(program: Program, student: Student, path: Path) -> Errors:
