@@ -66,7 +66,7 @@ def test_features_of_a_log_are_those_of_its_signals(header: Header, both: tuple[
 
 @pytest.mark.parametrize("value", [-10.0, 1e9])
 def test_a_value_that_the_feature_never_has_is_refused(header: Header, tmp_path: Path, value: float) -> None:
-    columns = {"flow": [0, 0, 0], "t_ps": [0, 10**7, 2 * 10**7], "label": [1.0, 1.0, 1.0]}
+    columns: dict[str, Any] = {"flow": [0, 0, 0], "t_ps": [0, 10**7, 2 * 10**7], "label": [1.0, 1.0, 1.0]}
     columns |= {"feature.rl_cc_congestion": [-0.064, 4.0, value]}
     with pytest.raises(InputError, match=r"row 3.*rl_cc_congestion"):
         import_log(columns_log(columns, "log"), "mine", header, None, tmp_path / "rollouts")

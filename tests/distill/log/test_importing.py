@@ -15,7 +15,7 @@ from decision.policy.policy import Header
 from distill.log.files import columns_log
 from distill.log.importing import Imported, import_log
 from distill.log.labels import FunctionLabels, Labels, TeacherLabels
-from distill.log.record import read_recorded
+from distill.log.record import read_recorded, rows_hash
 from distill.options import DistillOptions
 from distill.recorded import distil_recorded
 from distill.rollout import FILE, KIND
@@ -153,7 +153,7 @@ def test_the_student_is_fitted_to_the_labels_and_says_so(header: Header, log_col
     write(log_columns(), header, tmp_path / "rollouts")
     record = read_recorded(tmp_path / "rollouts")
     student = distil_recorded(record, SMALL, seed=1).student
-    assert student.report["labels"] == {"from": "column", "rollouts": record.hash}
+    assert student.report["labels"] == {"from": "column", "rollouts": record.hash, "rows": rows_hash(record.runs)}
     assert student.teacher == record.source.hash
     assert student.report["rounds"][0]["fit_rmse"] < 0.02
     again = distil_recorded(record, SMALL, seed=1).student
