@@ -289,6 +289,14 @@ class GateOptions(_Strict):
     linux: OnLinux | None = Field(default=None, exclude_if=lambda linux: linux is None)
     """None: no kernel is booted."""
 
+    @field_validator("require")
+    @classmethod
+    def _one_a_metric(cls, required: list[Requirement]) -> list[Requirement]:
+        metrics = [one.metric for one in required]
+        if twice := [metric for metric in metrics if metrics.count(metric) > 1]:
+            raise ValueError(f"{twice[0]} is required twice; give one requirement a metric")
+        return required
+
     @field_validator("budget")
     @classmethod
     def _attainable(cls, budget: int) -> int:

@@ -67,6 +67,8 @@ class ModelPolicy(Header):
         if self.model.output not in self.outputs_taken:
             taken = ", ".join(f'"{name}"' for name in self.outputs_taken)
             raise ValueError(f"model.output is {self.model.output!r}; the action map {self.action.kind} takes {taken}")
+        if self.input.clip is not None or self.input.statistics is not None:
+            raise ValueError("input.clip and input.vec_normalize are of a network's columns; leave them out for trees")
         self.input.check(self.observation.labels, self.observation.window)
         return self
 

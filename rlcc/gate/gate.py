@@ -176,6 +176,10 @@ def judge(
     policy = None if isinstance(decider, Model) else decider
     labelled = decider if pair is None and isinstance(decider, Student) and labels_of(decider) is not None else None
     has_actions = pair is not None or labelled is not None
+    if labelled is not None and options.require and not quick:
+        raise InputError(
+            "gate.require is of a network, in which a student of recorded labels is not judged; leave it out"
+        )
     checks = as_emitted(differences(manifest, decider))
     checks.append(provenance(manifest, pair.teacher if pair and "teacher" in manifest.parents else None))
     measured: dict[str, Any] = {}
@@ -249,7 +253,7 @@ def judge(
         policy=decider.name,
         firmware=manifest.hash,
         student=manifest.parents.get("student", ""),
-        teacher=manifest.parents.get("teacher", "") if not isinstance(decider, Model) else "",
+        teacher=pair.teacher.hash if pair is not None else manifest.parents.get("teacher", "") if policy else "",
         profile=tools.profile.label(),
         checks=checks,
         not_judged=list(left_out),

@@ -161,6 +161,8 @@ CHANGES = {
     "a map of outputs": ('kind = "multiplier"\nlow = 0.5\nhigh = 1.3', 'kind = "choice"\nrows = []', "action"),
     "no limits": (POLICY[POLICY.index("[limits]") :], "", "limits are needed"),
     "a column twice": ("[observation]", '[input]\ncolumns = ["rate", "rate"]\n[observation]', "stands twice"),
+    "columns cut": ("[observation]", "[input]\nclip = 1.0\n[observation]", "input.clip"),
+    "statistics": ("[observation]", '[input]\nvec_normalize = "nowhere.pkl"\n[observation]', "vec_normalize"),
     "a scale of 0": ("[observation]", "[input]\nscale = 0\n[observation]", "scale is 0"),
     "format": ("format = 1", "format = 2", "format"),
     "name": ('"queue-forest"', '"Queue Forest"', "name"),

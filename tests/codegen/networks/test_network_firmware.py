@@ -31,7 +31,7 @@ from netsim.policies import Installed, compiled
 
 FILES = {
     *("rlcc_policy.c", "rlcc_policy.h", "rlcc_policy.mk", "rlcc_selftest.c", "vectors.csv", "vectors.inc"),
-    *("program.json", "network.json", "README.md", "rlcc_main_loop.c"),
+    *("program.json", "network.json", "README.md", "rlcc_identity.c", "rlcc_main_loop.c"),
 }
 WIDE = [
     ({"kind": "mlp", "hidden": [9, 7], "bias": True}, Bits(8, 8), None),

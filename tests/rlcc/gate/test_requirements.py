@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.gate.requirements import Requirement, measured, required, requirement
+from rlcc.recipe import GateOptions
 
 
 def runs(scenario: str = "many-to-one:8", **metrics) -> PolicyMetrics:
@@ -76,3 +78,8 @@ def test_what_is_not_required_is_said_and_fails_only_where_it_was_not_measured()
         "network.measured.goodput": True,
         "network.measured.latency_mean_us": False,
     }
+
+
+def test_a_metric_is_required_once():
+    with pytest.raises(InputError, match="required twice"):
+        validate(GateOptions, {"budget": "1 us", "require": ["goodput >= 0.5", "goodput <= 1.0"]}, "here")
