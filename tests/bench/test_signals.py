@@ -14,6 +14,7 @@ def test_every_signal_of_every_interface_is_shown() -> None:
     missing = [
         signal.name
         for interface in INTERFACES.values()
+        if interface.name != "by_hand"  # which tests of the emulator add
         for signal in (*interface.event, *interface.params)
         if signal.name not in told
     ]
