@@ -1,4 +1,5 @@
 // Python's view of the kinds of deciders.
+#include <iterator>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -26,7 +27,7 @@ Activation activation_named(std::string_view activation) {
   const auto *const name = std::find(ACTIVATIONS.begin(), ACTIVATIONS.end(), activation);
   if (name == ACTIVATIONS.end())
     throw std::invalid_argument("unknown activation");
-  return static_cast<Activation>(name - ACTIVATIONS.begin());
+  return static_cast<Activation>(std::distance(ACTIVATIONS.begin(), name));
 }
 
 // torch keeps [outputs, inputs]; ours goes by columns.
