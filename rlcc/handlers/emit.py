@@ -119,7 +119,7 @@ def _emit_policy(
     from codegen.emit import Emission
     from codegen.policy_model import emit_policy
 
-    emission = Emission(options.target, seed, options.compiler(), tuple(options.constants))
+    emission = Emission(options.target, seed, options.compiler(), tuple(options.constants), prefix=options.prefix)
     details = emit_policy(path, policy, out, emission, dumps=dumps, say=say)
     figures["model"] = f"{counted(details['trees'], 'tree')} of depth <= {details['depth']}, as {details['policy']}"
     stages.emitted_figures(details, figures)

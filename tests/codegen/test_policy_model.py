@@ -118,6 +118,15 @@ def test_every_librarys_file_becomes_a_policy(name, models, tmp_path, run):
     assert (out / "rlcc_doca_pcc.c").exists()
 
 
+def test_its_names_begin_with_the_prefix(models, tmp_path):
+    out = tmp_path / "firmware"
+    words = ("--policy", models / "policy.toml", "--target", "generic", "--prefix", "nic_a", "--out", out)
+    assert emit(models / "booster.json", *words) == 0
+    assert differences(out) == []
+    assert (out / "nic_a_policy.c").exists()
+    assert not (out / "rlcc_policy.c").exists()
+
+
 def test_an_estimator_in_memory_becomes_the_same_policy(models, tmp_path):
     made = estimator_policy(forest(), models / "policy.toml")
     details = emit_policy_model(made, tmp_path / "firmware", Emission("generic"))
