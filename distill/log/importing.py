@@ -23,7 +23,7 @@ from distill.log.columns import LABEL, Layout, column_of, layout, resolved
 from distill.log.features import FEATURES, SIGNALS, FeatureStates
 from distill.log.files import Log
 from distill.log.labels import ColumnLabels, Labels, first_impossible
-from distill.log.record import KNOWN, LabelledRun
+from distill.log.record import KNOWN, LabelledRun, column_bytes
 from distill.log.runs import LogRun, read_runs
 from distill.rollout import IMPORT, KIND, label_names, part_name, run_table
 
@@ -120,10 +120,8 @@ def record_hash(name: str, header: Header, runs: Sequence[LabelledRun]) -> str:
     digest = hashlib.sha256(json.dumps([name, header.model_dump(mode="json")], sort_keys=True).encode())
     for run in runs:
         digest.update(f"\n{run.scenario}\n".encode())
-        columns = {**run.trajectories.columns, LABEL: run.labels, KNOWN: run.known}
-        for column, values in columns.items():
-            digest.update(f"{column} {values.shape}\n".encode())
-            digest.update(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes())
+        for part in column_bytes({**run.trajectories.columns, LABEL: run.labels, KNOWN: run.known}):
+            digest.update(part)
     return digest.hexdigest()
 
 

@@ -1,7 +1,7 @@
 """Recorded decisions: runs with their labels, which `rlcc import` writes, and `rlcc distill` and the gate read."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from decision.ir.arrays import Floats, Integers
 from decision.ir.formats import ACTION_BITS
 from decision.policy.actions import Scale
 from decision.policy.policy import Header, header_of
-from decision.policy.records import record_columns
+from decision.policy.records import Columns, record_columns
 from distill.log.features import FeatureStates, observed_features, recorded_columns, recorded_states
 from distill.rollout import IMPORT, KIND, Rollout, label_names, runs_of
 from distill.source import Source
@@ -83,10 +83,16 @@ def rows_hash(runs: Sequence[LabelledRun]) -> str:
         columns = {**states.columns, "labels": run.labels, KNOWN: run.known}
         if isinstance(states, FeatureStates):
             columns["features"] = states.features
-        for name, values in columns.items():
-            digest.update(f"{name} {values.shape}\n".encode())
-            digest.update(np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes())
+        for part in column_bytes(columns):
+            digest.update(part)
     return digest.hexdigest()
+
+
+def column_bytes(columns: Columns) -> Iterator[bytes]:
+    """Returns names, shapes and values of columns as they are hashed, the same on every machine."""
+    for name, values in columns.items():
+        yield f"{name} {values.shape}\n".encode()
+        yield np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<")).tobytes()
 
 
 def decided_in(run: LabelledRun, header: Header) -> Floats:
