@@ -19,6 +19,7 @@ from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Manifest, Opened, of_kind, sha256, writing
 from decision.artefact.quantity import parse_duration_ps
+from decision.ir.arrays import Floats, Integers
 from decision.ir.formats import ACTION_BITS
 from decision.ir.interface import Interface
 from decision.policy.actions import Scale
@@ -248,8 +249,9 @@ def _check_columns(content: io.BytesIO, file: Path, names: list[str], most_rows:
 
 
 def _table(run: Rollout, teacher: Teacher) -> pa.Table:
+    header = teacher.policy.header
     decided, _ = decide(teacher, run.trajectories)
-    return run_table(run, teacher.policy.header, label_columns(teacher.policy.header, decided))
+    return run_table(run, header, label_columns(header, integers_of(decided, header)))
 
 
 def run_table(run: Rollout, header: Header, labels: Mapping[str, NDArray[np.generic]]) -> pa.Table:
@@ -276,7 +278,12 @@ def label_names(header: Header) -> dict[str, str]:
     return {f"teacher.{name}": "uint32" for name in header.action.values}
 
 
-def label_columns(header: Header, decided: NDArray[np.float64]) -> dict[str, NDArray[np.generic]]:
-    """Those columns of what was decided [N, values]."""
-    integers = np.rint((decided - 1) * 2**ACTION_BITS) if isinstance(header.action, Scale) else decided
+def integers_of(decided: Floats, header: Header) -> Integers:
+    """Returns what is decided [N, values] as records keep it: multiplier - 1 in Q16, or knobs."""
+    integers = (decided - 1) * 2**ACTION_BITS if isinstance(header.action, Scale) else decided
+    return np.asarray(np.rint(integers), dtype=np.int64)
+
+
+def label_columns(header: Header, integers: Integers) -> dict[str, NDArray[np.generic]]:
+    """Returns those columns of what was decided [N, values], as ``integers_of`` has it."""
     return {name: integers[:, k].astype(kind) for k, (name, kind) in enumerate(label_names(header).items())}

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
@@ -25,7 +24,7 @@ from distill.log.files import Log
 from distill.log.labels import ColumnLabels, Labels, first_impossible
 from distill.log.record import KNOWN, LabelledRun, column_bytes
 from distill.log.runs import LogRun, read_runs
-from distill.rollout import IMPORT, KIND, label_names, part_name, run_table
+from distill.rollout import IMPORT, KIND, label_columns, part_name, run_table
 
 Progress = Callable[[str], None]
 SLICE = 1 << 18
@@ -176,8 +175,4 @@ def _write(runs: Sequence[LabelledRun], header: Header, folder: Path, details: d
 
 
 def _table(run: LabelledRun, header: Header) -> "Any":
-    names = label_names(header)
-    columns: dict[str, NDArray[np.generic]] = {
-        name: run.labels[:, place].astype(kind) for place, (name, kind) in enumerate(names.items())
-    }
-    return run_table(run, header, columns | {KNOWN: run.known.astype(np.uint8)})
+    return run_table(run, header, label_columns(header, run.labels) | {KNOWN: run.known.astype(np.uint8)})

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir.arrays import Floats, Integers
-from decision.ir.formats import ACTION_BITS
-from decision.policy.actions import Choice, Scale, Table
+from decision.policy.actions import Choice, Table
 from decision.policy.policy import Header
 from decision.policy.records import Trajectories
+from distill.rollout import integers_of
 
 if TYPE_CHECKING:
     from teachers.teacher import Teacher
@@ -191,12 +191,6 @@ class FunctionLabels:
                 f"{self.header.action.kind} takes outputs in [-1, 1]; apply tanh or clip"
             )
         return outputs, answer[1]
-
-
-def integers_of(decided: Floats, header: Header) -> Integers:
-    """What is decided [N, values] as records keep it: multiplier - 1 in Q16, or knobs."""
-    integers = (decided - 1) * 2**ACTION_BITS if isinstance(header.action, Scale) else decided
-    return np.asarray(np.rint(integers), dtype=np.int64)
 
 
 def first_impossible(integers: Integers, header: Header) -> int | None:
