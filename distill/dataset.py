@@ -36,6 +36,11 @@ class Dataset:
         held = np.random.default_rng(seed).random(len(self)) < HELD_OUT
         return self._take(~held), self._take(held)
 
+    @staticmethod
+    def of_run(x: NDArray[np.int64], y: NDArray[np.float64]) -> "Dataset":
+        """The rows of one run, all of the same weight."""
+        return Dataset(x, y, np.full(len(y), 1.0 / max(1, len(y))))
+
     def _take(self, rows: NDArray[np.bool_]) -> "Dataset":
         return Dataset(self.x[rows], self.y[rows], self.weight[rows])
 
@@ -50,6 +55,13 @@ def label(
     if not parts:
         raise InputError("the rollouts hold no decision with its whole history; record from the start of the flows")
     return parts
+
+
+def sample_rows(usable: NDArray[np.int64], rows: int, seed: int) -> NDArray[np.int64]:
+    """Returns at most ``rows`` of the row numbers, in their order."""
+    if usable.size <= rows:
+        return usable
+    return np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
 
 
 def join(parts: list[Dataset]) -> Dataset:
@@ -69,14 +81,12 @@ def _label_run(run: Rollout, teacher: Teacher, observation: Observation, rows: i
         fires, saved_known = triggers(teacher, states)
         known = known & saved_known & ~states.new()  # in the first decision it is not asked
         x, has_history = states.with_saved(x, has_history, trigger.saved * len(observation.features))
-    usable = np.flatnonzero(known & has_history & run.trajectories.of_policy())
-    if usable.size > rows:
-        usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
+    usable = sample_rows(np.flatnonzero(known & has_history & run.trajectories.of_policy()), rows, seed)
     action, told = teacher.policy.action, outputs[usable].astype(np.float64)
     y = worths(action, told) if values else action.label(action.decided(told))
     if fires is not None:
         y = np.concatenate([y, fires[usable, None]], axis=1)
-    return Dataset(x[usable], y, np.full(usable.size, 1.0 / max(1, usable.size)))
+    return Dataset.of_run(x[usable], y)
 
 
 def worths(action: Action, told: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.renamed import recorded
 from decision.policy.policy import Header, Observation
 from decision.policy.student import Student
-from distill.dataset import Dataset, join
+from distill.dataset import Dataset, join, sample_rows
 from distill.distil import Fitted, check_columns, enforce, fit_source, loss_on, visits
 from distill.log.importing import record_hash
 from distill.log.record import LabelledRun, Recorded, decided_in, rows_hash
@@ -70,8 +70,8 @@ def distil_recorded(
         enforce(fitted.student, options)
         students.append(fitted)
         rounds.append({"round": number, "decisions": len(data), "fit_rmse": loss_on(fitted.student, data)})
-        visited.append(visits(fitted.student, data))
         if driving is None:
+            visited.append(visits(fitted.student, data))
             break
         progress(f"round {number} of at most {options.rounds}")
         runs = [
@@ -82,7 +82,7 @@ def distil_recorded(
         new = labelled_rows(runs, header, observation, rows=options.rows, seed=seed + number + 1)
         met = join(new)
         errors.append(loss_on(fitted.student, met))
-        visited[-1] = visits(fitted.student, met)
+        visited.append(visits(fitted.student, met))
         rounds[-1] |= {"rmse": errors[-1], "rows": record_hash(record.source.name, header, runs)}
         progress(f"round {number} of at most {options.rounds}: rmse {errors[-1]:.5f}")
         seen = [*seen, *new]
@@ -125,8 +125,5 @@ def labelled_rows(
 
 def _rows_of(run: LabelledRun, header: Header, observation: Observation, rows: int, seed: int) -> Dataset:
     x, has_history = run.trajectories.integer_rows(observation, header.params())
-    usable = np.flatnonzero(run.known & has_history & run.trajectories.of_policy())
-    if usable.size > rows:
-        usable = np.sort(np.random.default_rng(seed).choice(usable, size=rows, replace=False))
-    y = header.action.label(decided_in(run, header)[usable])
-    return Dataset(x[usable], y, np.full(usable.size, 1.0 / max(1, usable.size)))
+    usable = sample_rows(np.flatnonzero(run.known & has_history & run.trajectories.of_policy()), rows, seed)
+    return Dataset.of_run(x[usable], header.action.label(decided_in(run, header)[usable]))
