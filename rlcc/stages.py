@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import check_place, opened
+from decision.artefact.manifest import Opened, check_place, of_kind, opened
 from decision.policy.actions import Table
 from decision.policy.model import Model
 from decision.policy.neighbourhood import Around
@@ -107,7 +107,7 @@ def import_log(
 
 
 def distill_recorded(
-    rollouts: Path,
+    rollouts: Path | Opened,
     options: DistillOptions,
     seed: int,
     out: Path,
@@ -162,7 +162,7 @@ def _shape(forest: Forest) -> str:
 
 def distill(
     teacher: Teacher,
-    rollouts: Path,
+    rollouts: Path | Opened,
     options: DistillOptions,
     network: RolloutOptions,
     seed: int,
@@ -181,7 +181,7 @@ def distill(
 
     check_place(out, distil.KIND)
     before = standing(out, distil.KIND)
-    parent = opened(rollouts, rollouts_stage.KIND)
+    parent = of_kind(rollouts, rollouts_stage.KIND)
     runs = list(rollouts_stage.read(parent, teacher, deployment))
     around = neighbourhood or Neighbourhood()
     fitted = distil.distil(

@@ -6,6 +6,7 @@ from typing import Any
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME, opened
+from distill.log.files import READERS
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import IMPORT
 from distill.rollout import KIND as ROLLOUTS
@@ -13,8 +14,6 @@ from rlcc import stages
 from rlcc.commands.console import stage
 from rlcc.commands.model_options import given
 from teachers.load import load
-
-LOGS = (".csv", ".parquet", ".npz")
 
 
 def handle(
@@ -39,7 +38,7 @@ def handle(
         teacher = load(teachers[0]) if teachers else None
         with stage("distill") as (figures, progress):
             stages.distill_recorded(
-                rollouts,
+                imported,
                 options,
                 seed,
                 out,
@@ -58,13 +57,13 @@ def handle(
         raise InputError(f"{rollouts} brings no labels along; give its teacher first: rlcc distill TEACHER {rollouts}")
     network = validate(RolloutOptions, imported.details["options"], str(rollouts))
     with stage("distill") as (figures, progress):
-        stages.distill(load(teachers[0]), rollouts, options, network, seed, out, figures, progress)
+        stages.distill(load(teachers[0]), imported, options, network, seed, out, figures, progress)
 
 
 def _check_rollouts(rollouts: Path) -> None:
     """InputError where they are a log, which `rlcc import` turns into rollouts."""
-    log = rollouts.is_file() and rollouts.suffix.lower() in LOGS
-    logs = sorted(each for each in rollouts.iterdir() if each.suffix in LOGS) if rollouts.is_dir() else []
+    log = rollouts.is_file() and rollouts.suffix.lower() in READERS
+    logs = sorted(each for each in rollouts.iterdir() if each.suffix in READERS) if rollouts.is_dir() else []
     if log or (logs and not (rollouts / NAME).exists()):
         what = f"{rollouts} is a log" if log else f"{rollouts} has no {NAME} and holds the log {logs[0].name}"
         which = rollouts if log else logs[0]
