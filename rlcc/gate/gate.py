@@ -166,8 +166,6 @@ def judge(
     # Each file is read once, here or before; what was hashed is what is judged.
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
     decider, program = checked_program(manifest)
-    reasons = _unjudgeable(decider, teacher, asked) if not quick else {}
-    left_out = SIMULATED if quick else tuple(reasons)
     carried = None if options.linux is None or quick else options.linux.grid(firmware)
     for contender in () if carried is None else carried.contenders:
         same_artefact(manifest, contender.hash)
@@ -175,6 +173,8 @@ def judge(
     pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"), asked.teacher)
     policy = None if isinstance(decider, Model) else decider
     labelled = decider if pair is None and isinstance(decider, Student) and labels_of(decider) is not None else None
+    reasons = {} if labelled is None or quick else _unjudgeable(asked)
+    left_out = SIMULATED if quick else tuple(reasons)
     has_actions = pair is not None or labelled is not None
     if labelled is not None and options.require and not quick:
         raise InputError(
@@ -392,43 +392,39 @@ def _beside_the_teacher(
     job: _Job, pair: _Pair, latency_ps: int, held_out: _HeldOut, met: StatesMet
 ) -> tuple[Errors, list[PolicyMetrics]]:
     """Actions on held-out rollouts, then both in the same networks."""
-    options, pupil, where = job.options, pair.pupil, job.evidence.deployment
+    pupil = pair.pupil
     runs, named = met.watching(held_out.runs), held_out.named
     errors = compare(with_values(job.program), pupil.observation, pupil.params(), pair.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
     theirs = native(pair.teacher.policy, pair.teacher.weights)
-    seen = sampling(len(options.scenarios))
+    seen = sampling(len(job.options.scenarios))
     with _deciding(job, pupil) as ours:
         entries = [
             Entry(TEACHER, theirs, latency_ps, seen),
             Entry(STUDENT, ours, latency_ps, seen),
             Entry(LATER, theirs, latency_ps + LATER_PS),
         ]
-        outcomes = closed_loop.run(
-            entries,
-            options.scenarios,
-            options.seeds,
-            deployment=where,
-            duration_ps=options.duration,
-            window_ps=options.window,
-            progress=job.say,
-        )
-    return errors, outcomes
+        return errors, _in_networks(job, entries)
 
 
 def _alone(job: _Job, policy: Pupil, latency_ps: int) -> list[PolicyMetrics]:
     """A policy without a teacher in the gate's networks."""
-    options = job.options
     with _deciding(job, policy) as ours:
-        return closed_loop.run(
-            [Entry(STUDENT, ours, latency_ps, sampling(len(options.scenarios)))],
-            options.scenarios,
-            options.seeds,
-            deployment=job.evidence.deployment,
-            duration_ps=options.duration,
-            window_ps=options.window,
-            progress=job.say,
-        )
+        return _in_networks(job, [Entry(STUDENT, ours, latency_ps, sampling(len(job.options.scenarios)))])
+
+
+def _in_networks(job: _Job, entries: list[Entry]) -> list[PolicyMetrics]:
+    """Returns the metrics of every entry in the gate's networks."""
+    options = job.options
+    return closed_loop.run(
+        entries,
+        options.scenarios,
+        options.seeds,
+        deployment=job.evidence.deployment,
+        duration_ps=options.duration,
+        window_ps=options.window,
+        progress=job.say,
+    )
 
 
 @contextmanager
@@ -490,10 +486,8 @@ def _around_the_states(job: _Job, pair: _Pair, certificate: Certificate | None) 
     return [*checks, all_states(claim, asked)], measured | {"distance": claim.model_dump(mode="json")}
 
 
-def _unjudgeable(decider: Decider, teacher: Path | None, evidence: Evidence) -> dict[Group, str]:
-    """Groups that cannot be judged for want of a teacher, and why."""
-    if teacher is not None or labels_of(decider) is None:
-        return {}
+def _unjudgeable(evidence: Evidence) -> dict[Group, str]:
+    """Returns the groups that cannot be judged of a student of recorded labels, and why."""
     reasons: dict[Group, str] = {} if evidence.rollouts is not None else {"teacher": NO_HELD_OUT}
     return reasons | {"network": NO_NETWORK}
 
