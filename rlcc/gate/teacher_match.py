@@ -105,24 +105,31 @@ def actions(
     if trigger is not None:
         rows, _ = states.with_saved(rows, valid, trigger.saved * len(observation.features))
     columns = {name: rows[:, n] for n, name in enumerate(seen_names(observation, trigger))}
-    if isinstance(states, FeatureStates):
-        return _of_features(program, columns, params)
     if not program.interface.context:
         return _knobs(program, columns, params, {} if trigger is None else {ROW: _chosen_row(program, states)})
+    product = multiplied(program)
+    assert product is not None
+    if isinstance(states, FeatureStates):
+        decided = _forced(program, columns, params, {})[product.multiplier]
+    else:
+        decided = _from_signals(program, columns, params, states, product.multiplier)
+    multiplier: Floats = np.asarray(decided, dtype=np.float64) / 2**ACTION_BITS
+    return multiplier[:, None] - 1.0
+
+
+def _from_signals(
+    program: Program, columns: Columns, params: dict[str, int], states: Trajectories, node: int
+) -> Integers:
+    """The node's values [N]: the program reads the signals, and its context holds what ``columns`` has of it."""
     kept = program.interface.context[0].name
     context = {f.name: columns[f.name] for f in program.state if f.name in columns}
     # Records have line rate as 2^30, a context as the greatest rate below: the program cuts what is above off.
     context[kept] = np.minimum(states.columns[kept].astype(np.int64), LINE_RATE_Q30)
     event = {name: states.columns[name].astype(np.int64) for name in program.interface.event_names}
-    product = multiplied(program)
-    assert product is not None
     own = [f for f in program.state if f.name not in context]
     if own:
-        decided = _played(program, event, params, context, own, product.multiplier, states)
-    else:
-        decided = trace(program, event, params, context)[product.multiplier]
-    multiplier: Floats = np.asarray(decided, dtype=np.float64) / 2**ACTION_BITS
-    return multiplier[:, None] - 1.0
+        return _played(program, event, params, context, own, node, states)
+    return trace(program, event, params, context)[node]
 
 
 def _played(
@@ -157,17 +164,6 @@ def _chosen_row(program: Program, states: Trajectories) -> Integers:
     if not (rows.any(axis=1) | new).all():
         raise InputError("a recorded decision is no row of the action's table; make the rollouts again")
     return np.where(rows.any(axis=1), rows.argmax(axis=1) + 1, 0).astype(np.int64)
-
-
-def _of_features(program: Program, columns: Columns, params: dict[str, int]) -> Floats:
-    """The same where features are on record and signals are not: the action map on the sums of the trees."""
-    if not program.interface.context:
-        return _knobs(program, columns, params, {})
-    product = multiplied(program)
-    assert product is not None
-    decided = _forced(program, columns, params, {})[product.multiplier]
-    multiplier: Floats = np.asarray(decided, dtype=np.float64) / 2**ACTION_BITS
-    return multiplier[:, None] - 1.0
 
 
 def _knobs(program: Program, columns: Columns, params: dict[str, int], kept: Columns) -> Floats:
