@@ -66,6 +66,10 @@ class Carried(Expression):
         """Nodes of what is carried from now on, and of the value; ``kept``: the field as it is read."""
         raise NotImplementedError
 
+    def bounded(self, b: ProgramBuilder, kept: int, most: int) -> int:
+        """Node of what was carried, in its range."""
+        return b.add(Op.MIN, (kept, b.const(most)), 0, f"{self.name}_held", "whatever the context holds")
+
 
 def carried_by(x: Expression) -> list[Carried]:
     """All that an expression carries."""
@@ -74,11 +78,10 @@ def carried_by(x: Expression) -> list[Carried]:
 
 
 @dataclass(frozen=True)
-class Average(Carried):
-    """The exponential average of ``x``, the newest with a weight of 2^-shift; of a new agent ``x`` itself."""
+class InRange(Carried):
+    """A value with the fraction bits and the range of ``x``."""
 
     x: Expression
-    shift: int
 
     @property
     def bits(self) -> int:
@@ -87,6 +90,13 @@ class Average(Carried):
     @property
     def highest(self) -> int:
         return self.x.highest
+
+
+@dataclass(frozen=True)
+class Average(InRange):
+    """The exponential average of ``x``, the newest with a weight of 2^-shift; of a new agent ``x`` itself."""
+
+    shift: int
 
     @property
     def most_kept(self) -> int:
@@ -104,7 +114,7 @@ class Average(Carried):
 
     def stepped(self, n: Nodes, kept: int) -> tuple[int, int]:
         b, x, most = n.b, self.x.integers(n), self.x.highest << self.shift
-        before = b.add(Op.MIN, (one_less(b, kept), b.const(most)), 0, f"{self.name}_held", "whatever the context holds")
+        before = self.bounded(b, one_less(b, kept), most)
         first = b.add(Op.SHL, (x,), self.shift)
         scaled = b.add(Op.SELECT, (is_new(b, kept), first, before), 0, f"{self.name}_scaled", f"x 2^{self.shift}")
         left = b.add(Op.WRAP_SUB, (scaled, b.add(Op.SHR, (scaled,), self.shift)))
@@ -115,19 +125,10 @@ class Average(Carried):
 
 
 @dataclass(frozen=True)
-class Least(Carried):
+class Least(InRange):
     """The least ``x`` so far, raised by ``rise`` at each decision so that it is forgotten in time."""
 
-    x: Expression
     rise: int
-
-    @property
-    def bits(self) -> int:
-        return self.x.bits
-
-    @property
-    def highest(self) -> int:
-        return self.x.highest
 
     @property
     def most_kept(self) -> int:
@@ -153,19 +154,10 @@ class Least(Carried):
 
 
 @dataclass(frozen=True)
-class Greatest(Carried):
+class Greatest(InRange):
     """The greatest ``x`` so far, lowered by ``fall`` at each decision so that it is forgotten in time."""
 
-    x: Expression
     fall: int
-
-    @property
-    def bits(self) -> int:
-        return self.x.bits
-
-    @property
-    def highest(self) -> int:
-        return self.x.highest
 
     @property
     def most_kept(self) -> int:
@@ -180,7 +172,7 @@ class Greatest(Carried):
 
     def stepped(self, n: Nodes, kept: int) -> tuple[int, int]:
         b, x = n.b, self.x.integers(n)
-        before = b.add(Op.MIN, (kept, b.const(self.x.highest)), 0, f"{self.name}_held", "whatever the context holds")
+        before = self.bounded(b, kept, self.x.highest)
         if self.fall:
             fall = b.const(self.fall)
             before = b.add(Op.SUB, (b.add(Op.MAX, (before, fall)), fall), 0, f"{self.name}_lowered")
@@ -213,7 +205,7 @@ class Streak(Carried):
     def stepped(self, n: Nodes, kept: int) -> tuple[int, int]:
         b = n.b
         goes_on = b.add(Op.GT, (self.x.integers(n), b.const(self.above)), 0, f"{self.name}_goes_on")
-        before = b.add(Op.MIN, (kept, b.const(self.most - 1)), 0, f"{self.name}_held", "whatever the context holds")
+        before = self.bounded(b, kept, self.most - 1)
         more = b.add(Op.ADD, (before, b.const(1)))
         value = b.add(Op.SELECT, (goes_on, more, b.const(0)), 0, self.name, self.note)
         return value, value
@@ -248,7 +240,7 @@ class Decayed(Carried):
     def stepped(self, n: Nodes, kept: int) -> tuple[int, int]:
         b = n.b
         most = b.const(self.most_kept)
-        before = b.add(Op.MIN, (kept, most), 0, f"{self.name}_held", "whatever the context holds")
+        before = self.bounded(b, kept, self.most_kept)
         left = b.add(Op.WRAP_SUB, (before, b.add(Op.SHR, (before,), self.shift)))
         left = b.add(Op.MIN, (left, most))  # it never is more; its range says so
         new = b.add(Op.MIN, (self.x.integers(n), b.const(self.most)), 0, f"{self.name}_added")
