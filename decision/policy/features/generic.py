@@ -79,12 +79,21 @@ class _Scaled(Feature):
         return f"{self.name}: {self.words}, in units of {self.unit}, Q{self.fraction_bits}"
 
 
-class Level(_Scaled):
+class _OfSignal(_Scaled):
+    """A scaled signal."""
+
+    signal: Named
+
+    @property
+    def what(self) -> str:
+        return self.signal
+
+
+class Level(_OfSignal):
     """A signal, a parameter, or the knob that the context keeps in force. ``at_least``, ``at_most``: what is less or
     more counts as this, in units of ``unit`` (the clip of normalised observations)."""
 
     kind: Literal["level"]
-    signal: Named
     at_least: Clip | None = Field(default=None, exclude_if=lambda end: end is None)
     at_most: Clip | None = Field(default=None, exclude_if=lambda end: end is None)
 
@@ -99,10 +108,6 @@ class Level(_Scaled):
         if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
             raise ValueError(f"at_least is {self.at_least:g}; it must lie below at_most, {self.at_most:g}")
         return self
-
-    @property
-    def what(self) -> str:
-        return self.signal
 
     def expression(self, place: Place) -> Coded:
         note = f"in units of {self.unit}"
@@ -142,16 +147,11 @@ class PreviousKnob(_Scaled):
         return self.coded(Decided(self.knob), self.name, f"in units of {self.unit}")
 
 
-class Change(_Scaled):
+class Change(_OfSignal):
     """A signal now less ``back`` decisions ago."""
 
     kind: Literal["difference"]
-    signal: Named
     back: int = Field(default=1, strict=True, ge=1, le=MOST_BACK)
-
-    @property
-    def what(self) -> str:
-        return self.signal
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interface import Interface
 from decision.ir.shares import AtLeast, ExcessShare
 from decision.policy.features.feature import Feature, Place
-from decision.policy.features.generic import Named, _Scaled
+from decision.policy.features.generic import Named, _OfSignal
 
 Shift = Annotated[int, Field(strict=True, ge=1, le=7)]
 """A power of two: the newest value has a weight of 2^-shift."""
@@ -24,14 +24,8 @@ MOST_IN_A_ROW = 2**16 - 1
 MOST_COUNTED = 2**20
 
 
-class _Carrying(_Scaled):
+class _Carrying(_OfSignal):
     """A scaled signal of the event, with what the context carries of it."""
-
-    signal: Named
-
-    @property
-    def what(self) -> str:
-        return self.signal
 
     @property
     def own(self) -> str:
@@ -179,10 +173,6 @@ class _Whole(Feature):
     """A whole number, as it is."""
 
     @property
-    def exact(self) -> bool:
-        return True
-
-    @property
     def format(self) -> tuple[float, float]:
         return 0.0, 1.0
 
@@ -203,6 +193,10 @@ class InARow(_Whole):
     signal: Named
     above: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = 0
     most: Annotated[int, Field(strict=True, ge=1, le=MOST_IN_A_ROW)] = 255
+
+    @property
+    def exact(self) -> bool:
+        return True
 
     @property
     def name(self) -> str:
@@ -229,10 +223,6 @@ class DecayingCount(_Whole):
     most: Annotated[int, Field(strict=True, ge=1, le=MOST_COUNTED)] = 65535
 
     @property
-    def exact(self) -> bool:
-        return False
-
-    @property
     def name(self) -> str:
         return f"{self.signal}_decaying_{1 << self.shift}_of_{self.most}"
 
@@ -248,15 +238,10 @@ class DecayingCount(_Whole):
         return Decayed(self.name, f"{self.signal}, decaying", place.observed(self.signal), self.shift, self.most)
 
 
-class Interval(_Scaled):
+class Interval(_OfSignal):
     """The time since the decision before, by a timestamp of the event, which wraps; 0 of a new agent."""
 
     kind: Literal["interval"]
-    signal: Named
-
-    @property
-    def what(self) -> str:
-        return self.signal
 
     def unit_in(self, interface: Interface) -> str:
         own = interface.unit_of(self.signal).partition(",")[0]
