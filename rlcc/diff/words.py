@@ -1,12 +1,9 @@
 """How a difference is said, in text and in the page alike."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from rlcc.diff.decisions import ACTION, Compared, Interval, Worst
-
-if TYPE_CHECKING:
-    from rlcc.diff.page import Difference
+from rlcc.diff.difference import Difference
 
 HEADINGS = ("feature", "interval", "of the traffic", "differ", "mean", "worst", "values")
 MAX_COLUMN = 48
@@ -21,7 +18,7 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def summary(found: "Difference") -> dict[str, str]:
+def summary(found: Difference) -> dict[str, str]:
     """Returns the figures of the stage: key and value."""
     figures = {"changes": str(len(found.changes)), "traffic": found.said}
     if found.traffic is not None:

@@ -18,7 +18,8 @@ from rlcc.commands.model_options import given
 from rlcc.commands.options import not_within
 from rlcc.diff.changes import changes
 from rlcc.diff.decisions import in_traffic, on_inputs, same_interface
-from rlcc.diff.page import Difference, page
+from rlcc.diff.difference import Difference
+from rlcc.diff.page import page
 from rlcc.diff.side import Side, read_side
 from rlcc.diff.words import HEADINGS, columns, input_text, interval_cells, summary
 
@@ -95,6 +96,6 @@ def _print(found: Difference) -> None:
     intervals = found.traffic.intervals if found.traffic is not None else ()
     for line in (*columns(rows), *columns([HEADINGS, *map(interval_cells, intervals)])):
         click.echo(line)
-    for title, compared in (("traffic", found.traffic), ("test inputs", found.inputs)):
-        if compared is not None and compared.worst is not None:
+    for title, compared in found.compared:
+        if compared.worst is not None:
             click.echo(f"worst case of the {title}: {input_text(compared.worst)}")

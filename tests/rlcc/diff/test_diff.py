@@ -17,7 +17,8 @@ from netsim.policies import interpreted
 from rlcc import cli
 from rlcc.diff.changes import changes
 from rlcc.diff.decisions import ACTION, in_traffic, on_inputs
-from rlcc.diff.page import Difference, page
+from rlcc.diff.difference import Difference
+from rlcc.diff.page import page
 from rlcc.diff.side import Side, read_side
 from rlcc.diff.words import columns
 
