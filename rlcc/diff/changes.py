@@ -81,20 +81,15 @@ def _of_texts(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Change
 def _thresholds(old: Side, new: Side, was: Student, now: Student) -> Iterator[Change]:
     """Thresholds that one side alone has, in the order of the features, ascending. Of the same number on both sides,
     the removed and the added ones are paired in their order."""
-    before, after = (_by_name(student.forest) for student in (was, now))
     for name in dict.fromkeys((*was.forest.features, *now.forest.features)):
-        removed = sorted(before.get(name, set()) - after.get(name, set()))
-        added = sorted(after.get(name, set()) - before.get(name, set()))
+        before, after = (set(side.thresholds.get(name, [])) for side in (old, new))
+        removed, added = sorted(before - after), sorted(after - before)
         if len(removed) == len(added):
             pairs = [(_shown(old, name, a), _shown(new, name, b)) for a, b in zip(removed, added, strict=True)]
         else:
             ordered = sorted([(t, 0) for t in removed] + [(t, 1) for t in added])
             pairs = [(ABSENT, _shown(new, name, t)) if side else (_shown(old, name, t), ABSENT) for t, side in ordered]
         yield from (Change(f"threshold {name}", *pair) for pair in pairs)
-
-
-def _by_name(forest: Forest) -> dict[str, set[int]]:
-    return {forest.features[feature]: set(values) for feature, values in forest.thresholds().items()}
 
 
 def _shown(side: Side, name: str, threshold: int) -> str:

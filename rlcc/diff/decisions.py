@@ -82,7 +82,8 @@ class Compared:
 
 @dataclass(frozen=True)
 class _Network:
-    """One network's decisions that both policies make: ``off`` [N, knobs], ``rows`` feature -> values [N]."""
+    """One network's decisions that both policies make: ``places`` [N] of its rows, ``old`` and ``new`` [N, knobs],
+    ``rows`` feature -> values [N]."""
 
     rollout: Rollout
     places: Integers
@@ -113,10 +114,21 @@ def in_traffic(old: Side, new: Side, runs: Iterable[Rollout]) -> Compared:
     off = np.concatenate([network.new - network.old for network in networks])
     names = knob_names(old)
     rows = {name: np.concatenate([network.rows[name] for network in networks]) for name in networks[0].rows}
-    differs = (off != 0).any(axis=1)
+    most = np.abs(off).max(axis=1)
+    intervals = tuple(one for name in rows for one in _intervals(old, new, name, rows[name], most))
+    return _compared(names, off, _worst_recorded(networks, names, off), intervals)
+
+
+def _compared(names: Sequence[str], off: Floats, worst: Worst | None, intervals: tuple[Interval, ...] = ()) -> Compared:
+    """Returns the figures of differences ``off`` [N, knobs]."""
     mean = {name: float(np.abs(off[:, k]).mean()) for k, name in enumerate(names)}
-    intervals = tuple(one for name in rows for one in _intervals(old, new, name, rows[name], np.abs(off).max(axis=1)))
-    return Compared(len(off), int(differs.sum()), mean, _worst_recorded(networks, names, off), intervals)
+    return Compared(len(off), int((off != 0).any(axis=1).sum()), mean, worst, intervals)
+
+
+def _largest(off: Floats) -> tuple[int, int] | None:
+    """Returns row and knob of the largest difference; None if nothing differs."""
+    row, knob = np.unravel_index(int(np.abs(off).argmax()), off.shape)
+    return (int(row), int(knob)) if off[row, knob] else None
 
 
 def _network(old: Side, new: Side, run: Rollout) -> _Network | None:
@@ -149,10 +161,10 @@ def _rows(side: Side, states: Trajectories) -> tuple[dict[str, Integers], NDArra
 
 
 def _worst_recorded(networks: Sequence[_Network], names: Sequence[str], off: Floats) -> Worst | None:
-    at, knob = np.unravel_index(int(np.abs(off).argmax()), off.shape)
-    if off[at, knob] == 0:
+    largest = _largest(off)
+    if largest is None:
         return None
-    place = int(at)
+    place, knob = largest
     for network in networks:
         if place < len(network.places):
             break
@@ -168,12 +180,12 @@ def _worst_recorded(networks: Sequence[_Network], names: Sequence[str], off: Flo
     inputs = {f"event.{name}": int(states.columns[name][row]) for name in told}
     inputs |= {name: int(column[place]) for name, column in network.rows.items()}
     was, now = (float(decided[place, knob]) for decided in (network.old, network.new))
-    return Worst(names[int(knob)], was, now, where, inputs)
+    return Worst(names[knob], was, now, where, inputs)
 
 
 def _intervals(old: Side, new: Side, name: str, values: Integers, off: Floats) -> list[Interval]:
     """Of one feature, ascending, between the thresholds of both; those with few of the differences are left out."""
-    borders = sorted(set(_thresholds(old, name)) | set(_thresholds(new, name)))
+    borders = sorted({*old.thresholds.get(name, []), *new.thresholds.get(name, [])})
     if not borders:
         return []
     at = np.searchsorted(np.asarray(borders), values, side="left")
@@ -199,16 +211,9 @@ def _intervals(old: Side, new: Side, name: str, values: Integers, off: Floats) -
     return found
 
 
-def _thresholds(side: Side, name: str) -> list[int]:
-    if side.student is None or name not in side.student.forest.features:
-        return []
-    forest = side.student.forest
-    return forest.thresholds().get(forest.features.index(name), [])
-
-
 def _values(old: Side, new: Side, name: str, low: int | None, high: int | None) -> str:
     """Returns the ends of an interval in physical units."""
-    side = old if _thresholds(old, name) else new
+    side = old if name in old.thresholds else new
     ends = [side.value(name, end) for end in (low, high) if end is not None]
     return " to ".join(filter(None, ends))
 
@@ -235,13 +240,12 @@ def on_inputs(old: Side, new: Side) -> Compared | None:
         decided.append(np.stack([np.broadcast_to(knob, (len(kinds),)) for knob in knobs], axis=1).astype(np.float64))
     names = list(programs[0].interface.knob_names)
     off = decided[1] - decided[0]
-    mean = {name: float(np.abs(off[:, k]).mean()) for k, name in enumerate(names)}
-    at, knob = np.unravel_index(int(np.abs(off).argmax()), off.shape)
     worst = None
-    if off[at, knob]:
+    if (largest := _largest(off)) is not None:
+        at, knob = largest
         inputs = {key: int(columns[key][at]) for key in keys}
-        worst = Worst(names[int(knob)], float(decided[0][at, knob]), float(decided[1][at, knob]), kinds[at], inputs)
-    return Compared(len(kinds), int((off != 0).any(axis=1).sum()), mean, worst)
+        worst = Worst(names[knob], float(decided[0][at, knob]), float(decided[1][at, knob]), kinds[at], inputs)
+    return _compared(names, off, worst)
 
 
 def _fields(program: Program) -> list[tuple[str, str]]:

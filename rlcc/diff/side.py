@@ -1,6 +1,7 @@
 """One side of a comparison: a student, or the firmware of a student or of a network."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from decision.artefact.errors import InputError
@@ -30,6 +31,14 @@ class Side:
     @property
     def label(self) -> str:
         return f"{self.pupil.name} {self.hash[:12]} ({self.kind})"
+
+    @cached_property
+    def thresholds(self) -> dict[str, list[int]]:
+        """Returns the thresholds of each feature that trees ask for, by its name; nothing without trees."""
+        if self.student is None:
+            return {}
+        forest = self.student.forest
+        return {forest.features[feature]: values for feature, values in forest.thresholds().items()}
 
     def value(self, feature: str, number: int) -> str:
         """Returns an integer of the feature ``feature`` in physical units; empty where it has none."""
