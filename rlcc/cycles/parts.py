@@ -62,17 +62,9 @@ def _parts(lines: Sequence[str], begin: int, end: int, indent: int, part: str) -
             asked = OF_TREE.fullmatch(text)
             tree, said = (f"tree {int(asked[1])}" if asked else ""), text.strip("/* ")
         elif own and text.startswith("if (") and not tree:
-            closed = next(k for k in range(n, end) if lines[k] == " " * indent + "}")
-            other = next(k for k in range(n, closed) if lines[k] == " " * indent + "} else {")
-            for first, last in ((n, other), (other, closed)):
-                side = f"{ACTION}: {said.partition(',')[0] or 'choice'}"
-                if any(WALK.search(line) for line in lines[first:last]):
-                    parts[first + 1] = part
-                    parts |= _parts(lines, first + 1, last, indent + 4, FEATURES)
-                else:
-                    parts |= dict.fromkeys(range(first + 1, last + 1), side)
-            parts[closed + 1] = part = ACTION
-            n, said = closed + 1, ""
+            closed = lines.index(" " * indent + "}", n, end)
+            parts |= _choice(lines, n, closed, indent, part, f"{ACTION}: {said.partition(',')[0] or 'choice'}")
+            n, part, said = closed + 1, ACTION, ""
             continue
         elif own:
             part = tree if tree and text.startswith("if (") else _of_statement(text, part)
@@ -82,9 +74,22 @@ def _parts(lines: Sequence[str], begin: int, end: int, indent: int, part: str) -
     return parts
 
 
+def _choice(lines: Sequence[str], begin: int, end: int, indent: int, part: str, side: str) -> dict[int, str]:
+    """The same of a choice from line ``begin`` to ``end``: a side that walks trees has parts of its own under a
+    condition of the part ``part``, another is the part ``side``."""
+    other = lines.index(" " * indent + "} else {", begin, end)
+    parts = {end + 1: ACTION}
+    for first, last in ((begin, other), (other, end)):
+        if any(WALK.search(line) for line in lines[first:last]):
+            parts |= {first + 1: part} | _parts(lines, first + 1, last, indent + 4, FEATURES)
+        else:
+            parts |= dict.fromkeys(range(first + 1, last + 1), side)
+    return parts
+
+
 def _of_statement(text: str, before: str) -> str:
     """The part of a statement behind one of the part ``before``."""
-    if f" = {NETWORK}(" in text or re.search(r"= \w+_network\(", text):
+    if re.search(r"= \w+_network\(", text):
         return part_of_function(NETWORK)
     if text.startswith("const ") and not TREE.search(text):
         return FEATURES if before in (FEATURES, OTHER) else ACTION
