@@ -62,6 +62,12 @@ class CommandSimulator:
     buffer: bytearray = field(default_factory=bytearray)
     errors: bytearray = field(default_factory=bytearray)
 
+    def __post_init__(self) -> None:
+        self._pipes = selectors.DefaultSelector()
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            self._pipes.register(pipe, selectors.EVENT_READ)
+
     @property
     def name(self) -> str:
         """Returns how sentences name it."""
@@ -106,6 +112,7 @@ class CommandSimulator:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self._pipes.close()
         for pipe in (self.process.stdout, self.process.stderr):
             if pipe is not None:
                 pipe.close()
@@ -160,34 +167,31 @@ class CommandSimulator:
         try:
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
             self.process.stdin.flush()
-        except (BrokenPipeError, OSError):
+        except OSError:
             raise self._ended() from None
 
     def _line(self) -> str:
         """The next line of its output; what it says on stderr meanwhile is kept. InputError where it ends or is silent
         for too long."""
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
         due = time.monotonic() + self.silence_s
-        with selectors.DefaultSelector() as ready:
-            ready.register(self.process.stdout, selectors.EVENT_READ)
-            ready.register(self.process.stderr, selectors.EVENT_READ)
-            while (end := self.buffer.find(b"\n")) < 0:
-                if len(self.buffer) > MAX_LINE_BYTES:
-                    raise self._wrong(f"a line is longer than {MAX_LINE_BYTES} bytes")
-                events = ready.select(max(0.0, due - time.monotonic()))
-                if not events:
-                    raise InputError(f"{self.name} says nothing for {self.silence_s:g} s; the run is given up")
-                for key, _ in events:
-                    chunk = os.read(key.fd, 1 << 16)
-                    if key.fileobj is self.process.stderr:
-                        self.errors = (self.errors + chunk)[-4096:]
-                        if not chunk:
-                            ready.unregister(self.process.stderr)
-                    elif not chunk:
-                        raise self._ended()
-                    else:
-                        self.buffer += chunk
+        searched = 0
+        while (end := self.buffer.find(b"\n", searched)) < 0:
+            searched = len(self.buffer)
+            if searched > MAX_LINE_BYTES:
+                raise self._wrong(f"a line is longer than {MAX_LINE_BYTES} bytes")
+            events = self._pipes.select(max(0.0, due - time.monotonic()))
+            if not events:
+                raise InputError(f"{self.name} says nothing for {self.silence_s:g} s; the run is given up")
+            for key, _ in events:
+                chunk = os.read(key.fd, 1 << 16)
+                if key.fileobj is self.process.stderr:
+                    self.errors = (self.errors + chunk)[-4096:]
+                    if not chunk:
+                        self._pipes.unregister(key.fileobj)
+                elif not chunk:
+                    raise self._ended()
+                else:
+                    self.buffer += chunk
         line = bytes(self.buffer[:end]).decode("utf-8", "replace")
         del self.buffer[: end + 1]
         return line

@@ -45,6 +45,7 @@ class DrivenStudent:
 
     def __post_init__(self) -> None:
         self._types = {name: _structure(name, layout) for name, layout in self.layouts.items()}
+        self._event_fields = tuple(each["name"] for each in self.layouts.get("event", {}).get("fields", ()))
         self._decide = ctypes.CDLL(str(self.library)).rlcc_decide
         self._decide.restype = None if "action" in self._types else ctypes.c_uint32
         self._params = self._types["params"](**self.params) if "params" in self._types else None
@@ -72,11 +73,10 @@ class DrivenStudent:
         if context is None and "context" in self._types:
             context = self.contexts[agent] = self._types["context"]()
         given = self._event(event)
-        structures = {"context": context, "event": given, "params": self._params, "action": self._action}
-        handed = [ctypes.byref(each) if each is not None else None for each in structures.values()]
-        returned = self._decide(*handed[: 3 + ("action" in self._types)])
+        handed = [None if each is None else ctypes.byref(each) for each in (context, given, self._params)]
         if self._action is None:
-            return {self.knobs[0]: returned}
+            return {self.knobs[0]: self._decide(*handed)}
+        self._decide(*handed, ctypes.byref(self._action))
         return {name: getattr(self._action, name) for name in self.knobs}
 
     def forget(self, agent: Hashable) -> None:
@@ -90,10 +90,7 @@ class DrivenStudent:
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
                 raise InputError(f"the signal {name} is {value!r}; give a whole number from 0 to {2**32 - 1}")
         kind = self._types.get("event")
-        if kind is None:
-            return None
-        names = {field["name"] for field in self.layouts["event"]["fields"]}
-        return kind(**{name: value for name, value in event.items() if name in names})
+        return None if kind is None else kind(**{name: event[name] for name in self._event_fields if name in event})
 
 
 def _structure(name: str, layout: Mapping[str, Any]) -> type[ctypes.Structure]:
