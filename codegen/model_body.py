@@ -31,8 +31,8 @@ Say = Callable[[str], None]
 """Is given what goes on."""
 
 
-def _silent(text: str) -> None:
-    pass
+def silent(text: str) -> None:
+    """Says nothing."""
 
 
 class ModelBody(TreeBody):
@@ -40,7 +40,7 @@ class ModelBody(TreeBody):
     templates = "grid"
     decider: Model
 
-    def __init__(self, model: Model, judge: Judge | None = None, say: Say = _silent) -> None:
+    def __init__(self, model: Model, judge: Judge | None = None, say: Say = silent) -> None:
         super().__init__(model)
         self.judge, self.say = judge, say
 
@@ -99,7 +99,7 @@ def emit_file(
     options: Options | None = None,
     prefix: str = PREFIX,
     dumps: Path | None = None,
-    say: Say = _silent,
+    say: Say = silent,
 ) -> dict[str, Any]:
     """Read a model file, put it on its grid, write the firmware folder ``out``; returns the manifest's details.
 
@@ -140,7 +140,7 @@ def emit_model(
     prefix: str = PREFIX,
     dumps: Path | None = None,
     judge: Judge | None = None,
-    say: Say = _silent,
+    say: Say = silent,
 ) -> dict[str, Any]:
     """Write the firmware folder of a model. Returns the manifest's details. ``judge`` sees the rows of the vectors."""
     emission = Emission(BARE.name, seed, options or Options(), prefix=prefix)

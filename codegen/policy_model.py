@@ -3,7 +3,6 @@
 model file --reader--> forest --policy_forest, by policy.toml--> student.json --> what every student becomes
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -17,19 +16,13 @@ from codegen.frontends.comparison import Comparison, Predictions, write_report
 from codegen.frontends.policy_comparison import compare_policy, edge_rows, judged
 from codegen.frontends.policy_forest import policy_forest, student_of_model
 from codegen.frontends.predictions import of_sklearn
+from codegen.model_body import Say, silent
 from codegen.tree_body import StudentBody
 from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, opened, sha256
 from decision.policy.model_policy import read_model_policy
 from decision.policy.student import Student
-
-Say = Callable[[str], None]
-"""Is given what goes on."""
-
-
-def _silent(text: str) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ class PolicyModel:
     notes: tuple[str, ...]
 
 
-def read_policy_model(model: Path, policy: Path, say: Say = _silent) -> PolicyModel:
+def read_policy_model(model: Path, policy: Path, say: Say = silent) -> PolicyModel:
     """Reads a model file as its policy.toml says, and holds it against its library, if that is installed.
 
     InputError where one of the two is not read, they do not fit each other, or the library predicts something else."""
@@ -88,7 +81,7 @@ def emit_policy_model(made: PolicyModel, out: Path, emission: Emission, dumps: P
 
 
 def emit_policy(
-    model: Path, policy: Path, out: Path, emission: Emission, *, dumps: Path | None = None, say: Say = _silent
+    model: Path, policy: Path, out: Path, emission: Emission, *, dumps: Path | None = None, say: Say = silent
 ) -> dict[str, Any]:
     """``emit_policy_model`` of a model's file; InputError also as ``read_policy_model``."""
     check_place(out, KIND)

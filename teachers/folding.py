@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.ir import exact
+from decision.ir.arrays import Floats
 from decision.policy.architecture import Architecture
-from decision.policy.input_layout import InputLayout, Numbers
+from decision.policy.input_layout import InputLayout, spread
 from decision.policy.layers import NetworkLayer, placed, shifted
 from decision.policy.output_range import OutputRange
 from decision.policy.policy import Policy
@@ -54,10 +55,8 @@ def folded(
         return _behind_inputs(policy, layout, weights)
     if first is None:
         return policy, weights
-    window, columns = policy.observation.window, layout.columns_of(policy.observation.labels)
     weight = weights[first].astype(np.float64)
-    scale, offset = (_spread(values, len(columns), window) for values in (layout.scale, layout.offset))
-    constant = np.tile([0.0 if isinstance(column, str) else column for column in columns], window)
+    scale, offset, constant = _own_row(policy, layout)
     shift = exact.product(weight, scale * (constant - offset))
     changed = weights | {first: (weight * scale)[:, sources(policy, layout)].astype(np.float32)}
     return (policy, changed) if not shift.any() else _with_bias(policy, changed, first, shift)
@@ -88,9 +87,7 @@ def _unit_outputs(policy: Policy, ends: OutputRange, weights: Weights) -> tuple[
 
 def _behind_inputs(policy: Policy, layout: InputLayout, weights: Weights) -> tuple[Policy, Weights]:
     """The network behind a layer that makes its own row of rlcc's, and a clip of it."""
-    window, own = policy.observation.window, layout.columns_of(policy.observation.labels)
-    scale, offset = (_spread(values, len(own), window) for values in (layout.scale, layout.offset))
-    constant = np.tile([0.0 if isinstance(column, str) else column for column in own], window)
+    scale, offset, constant = _own_row(policy, layout)
     weight = np.zeros((len(scale), policy.observation.size))
     weight[sources(policy, layout), np.arange(policy.observation.size)] = scale[sources(policy, layout)]
     before = [NetworkLayer("linear", len(scale))]
@@ -133,11 +130,13 @@ def sources(policy: Policy, layout: InputLayout) -> list[int]:
     return [age[n] * len(columns) + columns.index(name) for n in range(window) for name in names]
 
 
-def _spread(values: Numbers, columns: int, window: int) -> NDArray[np.float64]:
-    """A number of every column of the network's row."""
-    if not isinstance(values, list):
-        return np.full(columns * window, values)
-    return np.asarray(values if len(values) == columns * window else values * window, dtype=np.float64)
+def _own_row(policy: Policy, layout: InputLayout) -> tuple[Floats, Floats, Floats]:
+    """Scale, offset and constant of every column of the network's row."""
+    window, columns = policy.observation.window, layout.columns_of(policy.observation.labels)
+    scale, offset = (
+        np.asarray(spread(values, len(columns), window), dtype=np.float64) for values in (layout.scale, layout.offset)
+    )
+    return scale, offset, np.tile([0.0 if isinstance(column, str) else column for column in columns], window)
 
 
 def _with_bias(policy: Policy, weights: Weights, first: str, shift: NDArray[np.float64]) -> tuple[Policy, Weights]:

@@ -8,7 +8,7 @@ What could not be compared is said as such; it changes no byte of the firmware.
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -145,13 +145,25 @@ def edges(model: Model) -> Integers:
     """At most MOST_EDGES rows of the grid: drawn ones, with a feature at a threshold or next to it, and the ends."""
     rng = np.random.default_rng(0)
     low, high = (np.array([getattr(f, end) for f in model.features], dtype=np.int64) for end in ("low", "high"))
-    points = [(feature, t + d) for feature, ts in model.forest.thresholds().items() for t in ts for d in (-1, 0, 1, 2)]
-    picked: list[int] = rng.permutation(len(points))[:MOST_EDGES].tolist()
-    rows = rng.integers(low, high + 1, size=(max(len(picked), FEWEST_EDGES), len(low)))
-    for row, place in enumerate(picked):
-        feature, value = points[place]
+    points = edge_points(model.forest.thresholds(), MOST_EDGES, rng)
+    rows = rng.integers(low, high + 1, size=(max(len(points), FEWEST_EDGES), len(low)))
+    return on_grid(model, with_edges(rows, points, low, high))
+
+
+def edge_points(thresholds: Mapping[int, Sequence[int]], most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """At most ``most`` of the pairs of a feature and one of its thresholds, or an integer next to it."""
+    points = [(feature, t + d) for feature, ts in thresholds.items() for t in ts for d in (-1, 0, 1, 2)]
+    picked: list[int] = rng.permutation(len(points))[:most].tolist()
+    return [points[place] for place in picked]
+
+
+def with_edges(
+    rows: Integers, points: Sequence[tuple[int, int]], low: Sequence[int] | Integers, high: Sequence[int] | Integers
+) -> Integers:
+    """The rows within ``low`` and ``high``, the first ones with a feature at one of ``points`` each, and both ends."""
+    for row, (feature, value) in enumerate(points):
         rows[row, feature] = value
-    return on_grid(model, np.concatenate([np.clip(rows, low, high), [low], [high]]))
+    return np.concatenate([np.clip(rows, low, high), [low], [high]])
 
 
 def judged(model: Model, rows: Integers, theirs: Predictions) -> Comparison:

@@ -5,10 +5,20 @@ that is off by more than the stated error, or another row of the action's table 
 that, is an InputError: nothing is written.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from codegen.frontends.comparison import COMPARED, NOT_ALIKE, Comparison, Predictions, predicted
+from codegen.frontends.comparison import (
+    COMPARED,
+    NOT_ALIKE,
+    Comparison,
+    Predictions,
+    edge_points,
+    predicted,
+    with_edges,
+)
 from codegen.frontends.policy_forest import PolicyForest
 from codegen.frontends.predictions import LIBRARIES
 from decision.artefact.errors import InputError
@@ -36,20 +46,17 @@ def edge_rows(read: PolicyForest) -> Integers:
     for column in read.columns:
         if column.feature is not None:
             low[column.feature], high[column.feature] = column.low, column.high
-    points = [(f, t + d) for f, ts in read.integers.thresholds().items() for t in ts for d in (-1, 0, 1, 2)]
-    picked: list[int] = rng.permutation(len(points))[:MAX_EDGES].tolist()
-    count = len(picked) + MIN_ROWS
-    rows = np.stack([_drawn(a, b, read, f, count, rng) for f, (a, b) in enumerate(zip(low, high, strict=True))], axis=1)
-    for row, place in enumerate(picked):
-        feature, value = points[place]
-        rows[row, feature] = value
-    return np.unique(np.concatenate([np.clip(rows, low, high), [low], [high]]), axis=0)
+    thresholds = read.integers.thresholds()
+    points = edge_points(thresholds, MAX_EDGES, rng)
+    count = len(points) + MIN_ROWS
+    ends = enumerate(zip(low, high, strict=True))
+    rows = np.stack([_drawn(a, b, thresholds.get(f, []), count, rng) for f, (a, b) in ends], axis=1)
+    return np.unique(with_edges(rows, points, low, high), axis=0)
 
 
-def _drawn(low: int, high: int, read: PolicyForest, feature: int, count: int, rng: np.random.Generator) -> Integers:
-    """Integers of a feature: half anywhere, half around its thresholds, where the answers change."""
+def _drawn(low: int, high: int, asked: Sequence[int], count: int, rng: np.random.Generator) -> Integers:
+    """Integers of a feature: half anywhere, half around the thresholds ``asked``, where the answers change."""
     anywhere = rng.integers(low, high + 1, count)
-    asked = read.integers.thresholds().get(feature)
     if not asked:
         return anywhere
     near = rng.choice(np.asarray(asked, dtype=np.int64), count) + rng.integers(-2, 4, count)

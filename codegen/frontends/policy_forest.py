@@ -9,7 +9,7 @@ two sides of the question change places. Leaves become steps of the action, affi
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from decision.ir.forest import Forest as IntegerForest
 from decision.ir.formats import FEATURE_LIMIT
 from decision.policy.actions import Level, Multiplier, Scale, Table
 from decision.policy.features import AnyFeature, PreviousAction
+from decision.policy.input_layout import spread
 from decision.policy.model_policy import ModelPolicy
 from decision.policy.student import Student
 from decision.policy.tree_decision import build_observer, feature_names
@@ -162,12 +163,12 @@ def columns_of(policy: ModelPolicy, seen_as: type[np.floating[Any]]) -> tuple[Co
     labels, told = observation.labels, policy.input.columns_of(observation.labels)
     observer, nodes, *_ = build_observer(observation)
     oldest_first = layout.order == "oldest_first"
+    offsets, scales = (spread(values, len(told), observation.window) for values in (layout.offset, layout.scale))
     columns = []
     for place in range(policy.columns):
         step, number = divmod(place, len(told))
         lag = observation.window - 1 - step if oldest_first else step
-        offset, scale = (_number(values, place, number) for values in (layout.offset, layout.scale))
-        name = told[number]
+        name, offset, scale = told[number], offsets[place], scales[place]
         if not isinstance(name, str):
             columns.append(Column(None, 0, 0, _Constant(_seen(np.array([(name - offset) * scale]), seen_as))))
             continue
@@ -206,13 +207,6 @@ def _seen(values: Floats, seen_as: type[np.floating[Any]]) -> Floats:
     return values.astype(seen_as).astype(np.float64)
 
 
-def _number(values: float | list[float], place: int, number: int) -> float:
-    """Of one column: of all alike, of this column of each decision, or of this place of the row."""
-    if not isinstance(values, list):
-        return values
-    return values[place] if len(values) > number and len(values) > place else values[number]
-
-
 def _ends(feature: AnyFeature, node: Any, policy: ModelPolicy) -> tuple[int, int]:
     if isinstance(feature, PreviousAction) and isinstance(policy.action, Scale):
         return policy.action.limits_q16()
@@ -244,10 +238,7 @@ def _scaled(forest: Forest, affine: tuple[Affine, ...]) -> Forest:
 
     bias = tuple(factor * value + offset for (factor, offset), value in zip(affine, forest.bias, strict=True))
     doubt = forest.doubt * max(abs(factor) for factor, _ in affine)
-    return Forest(
-        forest.library, forest.names, tuple(map(scaled, forest.trees)), bias, forest.task, forest.input_bits,
-        forest.sum_bits, forest.classes, forest.cut, forest.cut_or_equal, doubt,
-    )  # fmt: skip
+    return replace(forest, trees=tuple(map(scaled, forest.trees)), bias=bias, doubt=doubt)
 
 
 def _check_columns(forest: Forest, policy: ModelPolicy) -> None:

@@ -37,7 +37,7 @@ def quantise(forest: Forest, grid: Grid) -> Model:
     roots = [_node(tree, features, places, ranges, bits) for tree in forest.trees]
     constants = [root.value for root in roots if isinstance(root, Leaf)]
     bias = tuple(rounded(b, bits) + sum(c[k] for c in constants) for k, b in enumerate(forest.bias))
-    error = library_error(forest, bits)
+    error = _errors(forest, columns, bits)
     return Model(
         features=features,
         trees=tuple(root for root in roots if isinstance(root, Branch)),
@@ -54,7 +54,10 @@ def quantise(forest: Forest, grid: Grid) -> Model:
 
 def library_error(forest: Forest, bits: int) -> list[Fraction]:
     """By how much each output with ``bits`` fraction bits can differ from the library's: upper bounds."""
-    columns = _columns(forest)
+    return _errors(forest, _columns(forest), bits)
+
+
+def _errors(forest: Forest, columns: list[Column], bits: int) -> list[Fraction]:
     return [_rounding(forest.bias[k], column, bits) + _stray(forest, k, column) for k, column in enumerate(columns)]
 
 

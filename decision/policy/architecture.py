@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from decision.ir.activation import Hidden, Output
-from decision.policy.layers import GATES, NetworkLayer, parse_layer
+from decision.policy.layers import GATES, NetworkLayer, PlacedLayer, parse_layer, placed
 
 Activations = Hidden | list[Hidden]
 
@@ -75,6 +75,12 @@ class Architecture(BaseModel):
     def sequence(self) -> tuple[NetworkLayer, ...]:
         """The layers of kind "layers"."""
         return tuple(parse_layer(text) for text in self.layers)
+
+    def behind_hidden(self, inputs: int) -> list[PlacedLayer]:
+        """The LSTM, or the layers of kind "layers", behind ``inputs`` numbers. ValueError where widths do not fit."""
+        if self.lstm is not None:
+            return [PlacedLayer("lstm", NetworkLayer("lstm", self.lstm), inputs, self.lstm)]
+        return placed(self.sequence, inputs)
 
     @property
     def recurrent(self) -> bool:

@@ -19,6 +19,13 @@ Numbers = Number | Annotated[list[Number], Field(min_length=1, max_length=4096)]
 NOT_NORMALIZED = "none"
 
 
+def spread(values: Numbers, columns: int, window: int) -> list[float]:
+    """A number of every column of a row of ``window`` decisions."""
+    if not isinstance(values, list):
+        return [values] * (columns * window)
+    return values if len(values) == columns * window else values * window
+
+
 class InputLayout(BaseModel):
     """`[input]`; what is left out is as rlcc has it. ValueErrors name a key."""
 

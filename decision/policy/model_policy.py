@@ -83,11 +83,6 @@ class ModelPolicy(Header):
         return ("change", "multiplier", *(("action",) if isinstance(self.action, Multiplier) else ()))
 
     @property
-    def header(self) -> Header:
-        """The fields that a student of it has too."""
-        return Header(**{name: getattr(self, name) for name in Header.model_fields})
-
-    @property
     def columns(self) -> int:
         """How many columns the model has."""
         return self.observation.window * len(self.input.columns_of(self.observation.labels))

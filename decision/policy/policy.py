@@ -252,6 +252,11 @@ class Header(_Strict):
             raise ValueError(f"probes are of flows, which ask for their RTT, and agents of {interface} are none")
         return self
 
+    @property
+    def header(self) -> "Header":
+        """The fields that every decider has, alone: those of a student of it."""
+        return Header(**{name: getattr(self, name) for name in Header.model_fields})
+
     def params(self) -> dict[str, int]:
         """Returns the operator's parameters, in the device's integers, for what the policy assumes of its network."""
         seen, limits = self.observation, self.limits
@@ -298,11 +303,6 @@ class Policy(Header):
                 f"architecture.output is of outputs in [-1, 1]; the action map {self.action.kind} has none"
             )
         return self
-
-    @property
-    def header(self) -> Header:
-        """The fields that a student of it has too."""
-        return Header(**{name: getattr(self, name) for name in Header.model_fields})
 
     @property
     def saved_size(self) -> int:

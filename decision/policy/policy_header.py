@@ -29,4 +29,4 @@ def load_policy_header(path: Path) -> tuple[str, Header]:
         policy = parse_toml(PolicyFile, content, where)
         return policy.name, policy.policy.header
     file = parse_toml(PolicyHeader, content, where)
-    return file.name, Header(**{name: getattr(file, name) for name in Header.model_fields})
+    return file.name, file.header

@@ -141,14 +141,14 @@ class History:
     writes: dict[str, int | Expression] = field(default_factory=dict)
 
     def nodes(self) -> Nodes:
-        return Nodes(self.b, self.in_force, self.in_force_q32, past=self._past, count=self._count, carry=self._carry)
+        return self._nodes(self.in_force, self.in_force_q32)
 
     def seen(self, expression: Expression, newest: int) -> int:
         """What is to be remembered of an expression whose value is ``newest`` where the action map decides: a new
         flow's rate in force is not in its context yet."""
         if self.step is None:
             return newest
-        now = expression.integers(Nodes(self.b, self.step.rate, past=self._past, count=self._count, carry=self._carry))
+        now = expression.integers(self._nodes(self.step.rate))
         return now if now == newest else self.b.add(Op.SELECT, (self.step.made, now, newest))
 
     def field(self, name: str, storage: str, note: str, newest: int | Expression) -> int:
@@ -162,10 +162,12 @@ class History:
         for name, newest in self.writes.items():
             self.b.state_out(name, newest if isinstance(newest, int) else newest.integers(nodes))
 
+    def _nodes(self, in_force: int, in_force_q32: int = -1) -> Nodes:
+        return Nodes(self.b, in_force, in_force_q32, past=self._past, count=self._count, carry=self._carry)
+
     def _past(self, past: Past) -> int:
         in_force = self.in_force if self.step is None else self.step.rate
-        nodes = Nodes(self.b, in_force, past=self._past, count=self._count, carry=self._carry)
-        newest = node = past.x.integers(nodes)
+        newest = node = past.x.integers(self._nodes(in_force))
         for back in range(1, past.back + 1):
             node = self.field(f"{past.x.name}_{back}", past.x.storage, _ago(past.x.name, back), node)
         return _no_wider(self.b, node, newest)

@@ -10,7 +10,6 @@
 Biases of fc and out exist only with ``bias = true``.
 """
 
-from decision.policy.layers import placed
 from decision.policy.policy import Policy
 from decision.policy.trigger import OUTPUTS
 
@@ -30,14 +29,7 @@ def shapes(policy: Policy, inputs: int | None = None) -> dict[str, Shape]:
         if architecture.bias:
             named[f"fc{index}.bias"] = (units,)
         width = units
-    if architecture.lstm is not None:
-        units = architecture.lstm
-        named["lstm.weight_ih"] = (4 * units, width)
-        named["lstm.weight_hh"] = (4 * units, units)
-        named["lstm.bias_ih"] = (4 * units,)
-        named["lstm.bias_hh"] = (4 * units,)
-        width = units
-    for layer in placed(architecture.sequence, width):
+    for layer in architecture.behind_hidden(width):
         named |= layer.shapes(architecture.bias)
         width = layer.outputs
     named["out.weight"] = (policy.action.outputs, width)
