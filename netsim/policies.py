@@ -39,7 +39,7 @@ from decision.policy.deciders import Pupil
 from decision.policy.device_rate import device_rate_program
 from decision.policy.features import Place
 from decision.policy.in_flight import InFlight
-from decision.policy.layers import GATES, NetworkLayer, PlacedLayer, placed
+from decision.policy.layers import GATES, PlacedLayer
 from decision.policy.policy import Policy
 from decision.policy.probes import Probes
 from decision.policy.start import Start, start_program
@@ -391,19 +391,11 @@ def network_weights(policy: Policy, weights: Weights, trigger: bool = False) -> 
     core = _core.NetworkWeights()
     core.hidden = [layer(f"{of}fc{i}.weight", f"{of}fc{i}.bias", after) for i, after in enumerate(hidden)]
     if not trigger:
-        core.stages = [_stage(each, layer) for each in _stages(policy)]
+        width = [policy.observation.size, *policy.architecture.hidden][-1]
+        core.stages = [_stage(each, layer) for each in policy.architecture.behind_hidden(width)]
         core.output_limit = inf if policy.architecture.output_clip is None else policy.architecture.output_clip
     core.output = layer(f"{of}out.weight", f"{of}out.bias", output)
     return core
-
-
-def _stages(policy: Policy) -> list[PlacedLayer]:
-    """The layers behind the fully connected ones of kinds "mlp" and "lstm"."""
-    architecture = policy.architecture
-    if architecture.lstm is None:
-        return placed(architecture.sequence, policy.observation.size)
-    width = architecture.hidden[-1] if architecture.hidden else policy.observation.size
-    return [PlacedLayer("lstm", NetworkLayer("lstm", architecture.lstm), width, architecture.lstm)]
 
 
 def _stage(placed: PlacedLayer, layer: Callable[..., Any]) -> "_core.Stage":

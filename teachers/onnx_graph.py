@@ -114,12 +114,8 @@ class _Walk:
                 raise InputError(f"{self.path}: the {node.op_type} {node.name!r} takes nothing of the network's input")
         elif node.op_type in BINARY:
             given = self._binary(node, inputs)
-        elif node.op_type == "Sigmoid":
-            given = self._function(values[0], FUNCTIONS["Sigmoid"])
-        elif node.op_type in FUNCTIONS and isinstance(values[0], _Function):
+        elif node.op_type in FUNCTIONS and (node.op_type not in DIRECT or isinstance(values[0], _Function)):
             given = self._function(values[0], FUNCTIONS[node.op_type])
-        elif node.op_type == "Erf":
-            given = self._function(values[0], FUNCTIONS["Erf"])
         elif node.op_type == "Concat":
             given = self._joined(node, values, attributes)
         else:
@@ -132,14 +128,14 @@ class _Walk:
         """The number of a value; a function of one becomes the activation that it equals."""
         if isinstance(value, int):
             return value
-        with np.errstate(all="ignore"):
-            computed = value.of(POINTS)
-            for name in ACTIVATIONS:
-                if np.allclose(computed, activated(name, POINTS), rtol=CLOSE, atol=CLOSE):
-                    number = self._push(GraphLayer(name), value.value, where)
-                    self.values = {key: number if each is value else each for key, each in self.values.items()}
-                    return number
-        raise InputError(f"{self.path}: what goes into {where!r} is none of the activations {', '.join(ACTIVATIONS)}")
+        name = _activation(value)
+        if name is None:
+            raise InputError(
+                f"{self.path}: what goes into {where!r} is none of the activations {', '.join(ACTIVATIONS)}"
+            )
+        number = self._push(GraphLayer(name), value.value, where)
+        self.values = {key: number if each is value else each for key, each in self.values.items()}
+        return number
 
     def _push(self, layer: GraphLayer, value: int, where: str) -> int:
         if value != len(self.layers):
@@ -175,7 +171,7 @@ class _Walk:
                 return self._function(value, lambda x: of(number, x))
             return self._function(value, lambda x: of(x, number))
         parts = [value if isinstance(value, _Function) else _Function(value, lambda x: x) for value in (first, second)]
-        if parts[0].value == parts[1].value and not (node.op_type == "Add" and self._is_skip(first, second)):
+        if parts[0].value == parts[1].value and not (node.op_type == "Add" and _is_skip(first, second)):
             one, other, combine = parts[0].of, parts[1].of, BINARY[node.op_type]
             return _Function(parts[0].value, lambda x: combine(one(x), other(x)))
         if node.op_type != "Add":
@@ -184,15 +180,6 @@ class _Walk:
             )
         numbers = [self.settled(value, node.name) for value in (first, second)]
         return self._push(GraphLayer("add", number=min(numbers)), max(numbers), node.name)
-
-    def _is_skip(self, first: _Value, second: _Value) -> bool:
-        """Whether a sum is one of a value and an activation of it: x + silu(x)."""
-        return isinstance(first, int) != isinstance(second, int) and any(
-            np.allclose(value.of(POINTS), activated(name, POINTS), rtol=CLOSE, atol=CLOSE)
-            for value in (first, second)
-            if isinstance(value, _Function)
-            for name in ACTIVATIONS
-        )
 
     def _joined(self, node: Any, values: Sequence[_Value], attributes: Mapping[str, Any]) -> int:
         numbers = [self.settled(value, node.name) for value in values]
@@ -230,6 +217,20 @@ class _Walk:
                 f"{expected}"
             )
         return GraphLayer(DIRECT[node.op_type])
+
+
+def _activation(function: _Function) -> str | None:
+    """The activation that a function equals; None where it is none."""
+    with np.errstate(all="ignore"):
+        computed = function.of(POINTS)
+        equal = (n for n in ACTIVATIONS if np.allclose(computed, activated(n, POINTS), rtol=CLOSE, atol=CLOSE))
+        return next(equal, None)
+
+
+def _is_skip(first: _Value, second: _Value) -> bool:
+    """Whether a sum is one of a value and an activation of it: x + silu(x)."""
+    functions = [value for value in (first, second) if isinstance(value, _Function)]
+    return len(functions) == 1 and _activation(functions[0]) is not None
 
 
 def _gemm(node: Any, inputs: Sequence[Array | None], attributes: Mapping[str, Any], path: str) -> GraphLayer:

@@ -1,7 +1,6 @@
 // A fully connected layer in float32, each sum in the order of its inputs: the same bits on every processor.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

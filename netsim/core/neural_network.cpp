@@ -54,7 +54,7 @@ void Evaluation::widen(const NetworkWeights &weights) {
     widest = std::max<std::size_t>(widest, layer.outputs);
   x_.resize(widest);
   y_.resize(widest);
-  stages_.widen(weights.stages, weights.stages.empty() ? 0 : weights.stages.front().inputs);
+  stages_.widen(weights.stages);
 }
 
 std::vector<float> &Evaluation::operator()(const NetworkWeights &weights, const float *input, float *memory) {
@@ -65,7 +65,7 @@ std::vector<float> &Evaluation::operator()(const NetworkWeights &weights, const 
     input = x_.data();
   }
   if (!weights.stages.empty())
-    input = stages_(weights.stages, input, weights.stages.front().inputs, memory);
+    input = stages_(weights.stages, input, memory);
   weights.output.apply(input, y_.data());
   if (const float limit = weights.output_limit; std::isfinite(limit)) {
     for (std::uint32_t j = 0; j < weights.output.outputs; ++j)

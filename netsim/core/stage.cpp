@@ -57,11 +57,11 @@ void check(std::span<const Stage> stages) {
   }
 }
 
-void Stages::widen(std::span<const Stage> stages, std::uint32_t inputs) {
+void Stages::widen(std::span<const Stage> stages) {
   values_.resize(std::max(values_.size(), stages.size() + 1));
   const auto room = [](std::vector<float> &values, std::size_t size) { values.resize(std::max(values.size(), size)); };
   if (!stages.empty())
-    room(values_[0], inputs);
+    room(values_[0], stages.front().inputs);
   for (std::size_t k = 0; k < stages.size(); ++k) {
     room(values_[k + 1], stages[k].outputs);
     room(gates_, stages[k].input.outputs);
@@ -107,11 +107,8 @@ void Stages::gru(const Stage &stage, const float *x, float *memory, float *y) {
   std::copy_n(hidden, n, y);
 }
 
-const float *Stages::operator()(std::span<const Stage> stages, const float *input, std::uint32_t inputs,
-                                float *memory) {
-  if (stages.empty())
-    return input;
-  std::copy_n(input, inputs, values_[0].begin());
+const float *Stages::operator()(std::span<const Stage> stages, const float *input, float *memory) {
+  std::copy_n(input, stages.front().inputs, values_[0].begin());
   for (std::size_t k = 0; k < stages.size(); ++k) {
     const Stage &stage = stages[k];
     const float *x = values_[k].data();

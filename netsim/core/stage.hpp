@@ -30,9 +30,10 @@ void check(std::span<const Stage> stages);
 // The values of every stage, and room for the gates.
 class Stages {
 public:
-  void widen(std::span<const Stage> stages, std::uint32_t inputs);
-  // `memory`: of all stages, in their order; it goes on from there. The result stays until the next call.
-  const float *operator()(std::span<const Stage> stages, const float *input, std::uint32_t inputs, float *memory);
+  void widen(std::span<const Stage> stages); // room for these too
+  // Of at least one stage. `memory`: of all stages, in their order; it goes on from there. The result stays until the
+  // next call.
+  const float *operator()(std::span<const Stage> stages, const float *input, float *memory);
 
 private:
   void lstm(const Stage &stage, const float *x, float *memory, float *y);
