@@ -47,11 +47,11 @@ def field_meanings(program: Program) -> dict[str, str]:
     """Returns a hash of what each field of the context means, by name: of the expression that writes it, with the trees
     as they are called. The first fields are the interface's own."""
     own = {field.name for field in program.interface.context}
+    values = _values(program)
     meanings = {}
-    hashes: dict[int, str] = {}
     for field in program.state:
-        said = [program.interface.name] if field.name in own else [_expression(program, field.node, hashes)]
-        meanings[field.name] = _hash([field.name, field.storage, *said])
+        said = program.interface.name if field.name in own else values[field.node]
+        meanings[field.name] = _hash([field.name, field.storage, said])
     return meanings
 
 
@@ -74,13 +74,12 @@ def layout_id(program: Program) -> int:
     return int(_hash([[f.name, f.offset, meanings[f.name]] for f in fields])[:8], 16)
 
 
-def _expression(program: Program, number: int, hashes: dict[int, str]) -> str:
-    """A hash of the value of a node, whatever its number and its operands' are."""
-    for at in range(number + 1):
-        if at not in hashes:
-            node = program.nodes[at]
-            hashes[at] = _hash([node.op.name, *_immediate(program, node), *(hashes[a] for a in _operands(node))])
-    return hashes[number]
+def _values(program: Program) -> list[str]:
+    """A hash of the value of each node, whatever its number and its operands' are."""
+    hashes: list[str] = []
+    for node in program.nodes:
+        hashes.append(_hash([node.op.name, *_immediate(program, node), *(hashes[a] for a in _operands(node))]))
+    return hashes
 
 
 def _operands(node: Node) -> tuple[int, ...]:

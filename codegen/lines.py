@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 WIDTH = 110
 STEP = "    "
-BEHIND = re.compile(r"(?P<indent>\s*)(?P<code>(?:(?!/\*).)*?)\s*/\* (?P<note>(?:(?!\*/).)*) \*/(?P<splice>\s*\\)?")
+BEHIND = re.compile(r"(?P<indent>\s*)(?P<code>(?:(?!/\*).)*?)\s*/\* (?P<note>(?:(?!\*/).)*) \*/")
 HANGING = re.compile(r" \* +(?:\w+ {2,})?")
 OPERATORS = (
     (" ? ", " : "),

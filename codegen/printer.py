@@ -269,7 +269,8 @@ class Printer:
     def _condition(self, number: int) -> str:
         node = self.program.nodes[number]
         if node.op in (Op.MIN, Op.MAX) and self._decides(number) and self._inline(number):
-            return self._joint(number)
+            sign = "&&" if node.op is Op.MIN else "||"
+            return f"({self._condition(node.args[0])} {sign} {self._condition(node.args[1])})"
         if node.op in (Op.GT, Op.EQ):
             args = [self.program.nodes[a] for a in node.args]
             wide = joint_type(*args)
@@ -279,12 +280,6 @@ class Printer:
             return f"({first} {sign} {second})"
         return f"({self._value(number, type_of(node))} != 0U)"
 
-    def _joint(self, number: int) -> str:
-        """Comparisons joined by and or or."""
-        node = self.program.nodes[number]
-        sign = "&&" if node.op is Op.MIN else "||"
-        return f"({self._condition(node.args[0])} {sign} {self._condition(node.args[1])})"
-
     def _is_phase(self, node: Node) -> bool:
         """Whether the node is a phase of the interface, by its name."""
         return bool(self.program.interface.phases) and (node.name == PHASE or node.name.startswith(f"{PHASE}_"))
@@ -292,12 +287,9 @@ class Printer:
     def _value(self, number: int, ctype: str, *, phases: bool = False) -> str:
         """The node as an operand of type ``ctype``; ``phases``: a constant is a phase, which has a name."""
         node = self.program.nodes[number]
-        if _fixed(node) and phases:
-            named = {value: name for name, value in self.program.interface.phases}
-            if node.low in named and ctype == U32:
-                return f"RLCC_PHASE_{named[node.low]}"
         if _fixed(node):
-            return literal(node.low, ctype)
+            named = {value: name for name, value in self.program.interface.phases if phases and ctype == U32}
+            return f"RLCC_PHASE_{named[node.low]}" if node.low in named else literal(node.low, ctype)
         if self._decides(number) and self._inline(number):
             return f"({self._condition(number)} ? ({ctype}){literal(1, ctype)} : {literal(0, ctype)})"
         have = I32 if number in self.lowered.sums else type_of(node)
