@@ -83,7 +83,7 @@ def unpack(packages: list[Package], work: Path) -> Path:
         why = [line for line in done.stderr.splitlines() if line.startswith("E:")]
         text = why[0].removeprefix("E: ").rstrip(".") if why else "it says nothing"
         raise InputError(f"apt did not download the Linux bed's packages: {text}; run `{APT_LINE}` and try again")
-    root.mkdir()
+    root.mkdir(exist_ok=True)  # a caller may have put links there
     for package in packages:
         done = subprocess.run(
             ["dpkg-deb", "-x", str(downloads / package.file), str(root)], capture_output=True, text=True
