@@ -38,7 +38,7 @@ help:
 	@echo 'make example  the example repository of docs/example-firmware with firmware of the demo, in build/example'
 	@echo 'make doca-sdk compile build/doca-pcc (make doca-firmware) by the DPA compiler of an installed DOCA SDK'
 	@echo 'make bench    run the benchmarks in bench/'
-	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/generated/codegen-bench.md'
+	@echo 'make bench-codegen  set our code of a model beside other exporters in docs/results/codegen-bench.md'
 	@echo 'make papers   write every page of the lab book in papers/ (some hours); make -C papers help: its own commands'
 	@echo 'make lock     pin the dependencies of pyproject.toml again (LOCK_FLAGS=--upgrade for newer ones)'
 	@echo 'make clean    remove .venv, build/ and caches of the checkout'
@@ -69,7 +69,7 @@ test-aarch64: setup $(RUN)/student
 test-without-core: setup-test
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) $$($(BIN)/python tests/aarch64/quick.py)
 
-# That every locked package has a wheel, as pip would take it, on each machine and Python (docs/platforms.md).
+# That every locked package has a wheel, as pip would take it, on each machine and Python (docs/reference/platforms.md).
 wheels-there: $(STAMPS)/installer
 	@for python in 3.11 3.12 3.13 3.14; do for platform in x86_64-manylinux_2_28 aarch64-manylinux_2_38; do \
 	  echo "$$platform, Python $$python"; \

@@ -1,4 +1,4 @@
-"""How far `rlcc drift` tells new traffic, beside the error that the student makes there: docs/generated/drift.md.
+"""How far `rlcc drift` tells new traffic, beside the error that the student makes there: docs/results/drift.md.
 
     python -m bench.drift [--runs FOLDER] [--out FILE]
 
@@ -27,7 +27,7 @@ from rlcc.reports.pages import table
 from teachers.load import load
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "generated" / "drift.md"
+PAGE = ROOT / "docs" / "results" / "drift.md"
 SEED = 501
 """No recipe has it, nor the rounds of one."""
 ACC = "leaf-spine:2x8x2:25/100"
@@ -100,9 +100,9 @@ def page(runs: Path) -> str:
 {made_by("python -m bench.drift")}
 
 Each student drives in networks with seed {SEED}, which nothing of its making had, beside where it was asked when it
-drove in its recipe's rollouts: [rlcc drift](../drift.md), which says DRIFTED where over {share} of the decisions are
-beyond. Off its teacher: the student's decisions in the states that it met; of RL-CC's multiplier the root mean square
-error, of ACC's choice the part of the decisions that differ.
+drove in its recipe's rollouts: [rlcc drift](../how-to/drift.md), which says DRIFTED where over {share} of the
+decisions are beyond. Off its teacher: the student's decisions in the states that it met; of RL-CC's multiplier the
+root mean square error, of ACC's choice the part of the decisions that differ.
 """
     for name in TRAFFIC:
         text += section(name, rows(name, runs / name / "student"))

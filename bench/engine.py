@@ -1,7 +1,7 @@
 """What an engine sustains, and what its overload does to the network: trees, MLP and LSTM with decisions that wait.
 
-Prints the tables of docs/engine-in-the-loop.md and draws its picture. Teachers are those of fixtures/; the trees'
-firmware is what `make demo` leaves behind. Some minutes on two cores.
+Prints the tables of docs/explanation/engine-in-the-loop.md and draws its picture. Teachers are those of fixtures/; the
+trees' firmware is what `make demo` leaves behind. Some minutes on two cores.
 
     python -m bench.engine [firmware]
 """
@@ -36,7 +36,7 @@ from rlcc.policies import by_path, on_core
 
 FIRMWARE = Path("runs/rl-cc/firmware")
 TEACHERS = Path("fixtures/teachers")
-PICTURE = Path("docs/engine-in-the-loop/many-to-one-64.svg")
+PICTURE = Path("docs/explanation/engine-in-the-loop/many-to-one-64.svg")
 
 WINDOW_MS = (50, 170)  # RL-CC, published code
 LENGTH_MS = 400

@@ -31,7 +31,7 @@ from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "generated" / "ensembles.md"
+PAGE = ROOT / "docs" / "results" / "ensembles.md"
 PROFILE, SECONDS = "ibex-small", 300
 """Seconds of CPU that a proof may take, and a check."""
 SEED = 7
@@ -113,10 +113,10 @@ def page(rows: Sequence[Row], command: str) -> str:
     return f"""# Many trees, and models of other libraries, proved
 {made_by(command)}
 
-On `{PROFILE}`, by the defaults of [`rlcc emit`](../emit.md) where no form is named. A proof and a check of its
-certificate may take {SECONDS} s of CPU each; a proof has the calibration of the cost model in it, and up to 60 s of a
-search for a slow input. *Slowest input*: it ran on the Verilated core; where the worst case is a bound (`at most`), the
-truth lies between the two. Random trees ask about what the agent did and saw in three decisions
+On `{PROFILE}`, by the defaults of [`rlcc emit`](../reference/emit.md) where no form is named. A proof and a check of
+its certificate may take {SECONDS} s of CPU each; a proof has the calibration of the cost model in it, and up to 60 s
+of a search for a slow input. *Slowest input*: it ran on the Verilated core; where the worst case is a bound (`at
+most`), the truth lies between the two. Random trees ask about what the agent did and saw in three decisions
 (`bench/drawn/students.py`); the models are those of [exports of the same trees](codegen-bench.md), seed {SEED}.
 
 {len(proved)} of {len(rows)} are proved, of {len(held)} the certificate holds.

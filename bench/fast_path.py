@@ -5,7 +5,8 @@
 
 FIRMWARE is a folder written by `rlcc emit`, runs/rl-cc/firmware if none is given. Inputs are drawn anew for every
 decision (``draw``), so that the host cannot learn where branches go. Of some runs the best one counts, because what
-else the machine does only takes away; wall time and CPU time stand side by side. To read with docs/fast-path.md.
+else the machine does only takes away; wall time and CPU time stand side by side. To read with
+docs/explanation/fast-path.md.
 """
 
 import argparse

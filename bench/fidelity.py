@@ -36,7 +36,7 @@ from rlcc.reports.pages import table
 from teachers.load import load
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "generated" / "fidelity.md"
+PAGE = ROOT / "docs" / "results" / "fidelity.md"
 KEPT = ROOT / "build" / "fidelity"
 RECIPES = ("rl-cc", "rl-cc-lstm", "pcc-rl-lstm")
 

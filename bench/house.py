@@ -1,5 +1,5 @@
 """The house: which package imports which, read from the imports and drawn. `python -m bench.house` writes
-docs/architecture.svg."""
+docs/contributing/architecture.svg."""
 
 import ast
 import sys
@@ -9,7 +9,7 @@ from bench import svg
 from decision.artefact.documents import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "docs" / "architecture.svg"
+PICTURE = ROOT / "docs" / "contributing" / "architecture.svg"
 HOLDS = {
     "rlcc": ("the command line: recipes, stages, the gate, reports", "imports all"),
     "distill": ("rollouts to trees", "to exact integers"),

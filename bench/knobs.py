@@ -4,7 +4,7 @@
 
 RL-CC's multilayer perceptron is distilled in short networks with combinations of KNOBS, and each student is set beside
 its teacher there as the gate does it. Where a student is beyond a limit, those that differ from it by one step of one
-knob say what that step changes. The counts are a page, docs/generated/knobs.md, and a file that the gate reads,
+knob say what that step changes. The counts are a page, docs/results/knobs.md, and a file that the gate reads,
 rlcc/gate/knobs.toml.
 """
 
@@ -40,7 +40,7 @@ from teachers.teacher import Teacher
 
 ROOT = Path(__file__).parents[1]
 TEACHER_FOLDER = ROOT / "fixtures" / "teachers" / "rl-cc-mlp"
-PAGE, DATA = ROOT / "docs" / "generated" / "knobs.md", ROOT / "rlcc" / "gate" / "knobs.toml"
+PAGE, DATA = ROOT / "docs" / "results" / "knobs.md", ROOT / "rlcc" / "gate" / "knobs.toml"
 
 KNOBS: dict[str, tuple[float, ...]] = {
     "trees": (2, 5, 10),
@@ -170,7 +170,7 @@ def data(students: Mapping[Setting, Times]) -> str:
     lines = [
         "# Made by `python -m bench.knobs`: in how many students a step of a knob brought the check nearer, of how"
     ]
-    lines.append("# many, and what was left in the median (docs/generated/knobs.md). Do not edit it.")
+    lines.append("# many, and what was left in the median (docs/results/knobs.md). Do not edit it.")
     for kind in next(iter(students.values())):
         lines.append(f'\n["{kind}"]')
         lines += [f"{knob} = [{s.nearer}, {s.of}, {s.left}]" for knob, s in steps(students, kind).items()]

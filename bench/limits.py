@@ -2,7 +2,7 @@
 
 Every cell is goodput and the share of sent packets that was lost, mean over the seeds; a policy's decisions take 0.9 us
 to have effect, which is longer than the firmware takes. 100 Gb/s and one switch, unless the name of a network says
-otherwise. The table is the one in docs/measured.md.
+otherwise. The table is the one in docs/results/measured.md.
 
     python -m bench.limits [POLICY ...] [--seeds N] [--where PLACE] [--jobs N]
 """

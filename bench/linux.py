@@ -39,7 +39,7 @@ from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "generated" / "linux.md"
+PAGE = ROOT / "docs" / "results" / "linux.md"
 KEPT = ROOT / "build" / "linux" / "finished-runs"
 """Where `rlcc evaluate --stack linux --out build/linux` keeps them too."""
 SEED = 11
@@ -306,7 +306,7 @@ def page(bed: Bed) -> str:
 
 `{OURS}` is {manifest.details["policy"]} (firmware {manifest.hash[:12]}), only its parameters set: base RTT, line rate,
 unit of time. Linux {kernel}, QEMU {qemu}, seed {SEED}, one run each, measured from {span(USUAL)} unless another
-time is said.{left_out} What the bed and the metrics are: [TCP on a real kernel](../linux.md).
+time is said.{left_out} What the bed and the metrics are: [TCP on a real kernel](../how-to/linux.md).
 
 ## {PATH}
 {main}

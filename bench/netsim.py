@@ -8,7 +8,7 @@ two runs the better one, because what else the machine does only takes away. In 
     simulated  all data packets of the whole run, dropped ones too: what the simulator did
     decides    decisions of a policy, or ACKs that a baseline hears, over the last 150 ms
 
-and `spread`, by how much the worse run was slower. To set beside others' figures: docs/netsim.md.
+and `spread`, by how much the worse run was slower. To set beside others' figures: docs/explanation/netsim.md.
 
     python -m bench.netsim [speed|growth|memory|fabric ..]
 """
@@ -142,7 +142,8 @@ OTHERS = (
 """Row, flows, the other simulator, its million data packets a CPU second, how many times as fast we want to be.
 
 htsim as published prints a line for every ACK, which takes two thirds of its time with 64 flows: its figure is that of
-the same code without the line (docs/netsim.md). 5 times that with 64 flows is what the next core aims at."""
+the same code without the line (docs/explanation/netsim.md). 5 times that with 64 flows is what the next core aims
+at."""
 
 
 def measure(row: Row, flows: int) -> dict[str, float]:

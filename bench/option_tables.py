@@ -100,7 +100,7 @@ def records() -> str:
 
 def pages() -> list[Path]:
     """The pages with such tables."""
-    return [DOCS / f"{name}.md" for name in (*KEY_TABLES, *COMMANDS)]
+    return [next(DOCS.glob(f"*/{name}.md")) for name in (*KEY_TABLES, *COMMANDS)]
 
 
 def _is_model(kind: Any) -> bool:

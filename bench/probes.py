@@ -35,7 +35,7 @@ from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "generated" / "probes.md"
+PAGE = ROOT / "docs" / "results" / "probes.md"
 KEPT = ROOT / "build" / "probes"
 TEACHER = ROOT / "fixtures" / "teachers" / "robust-in-flight"
 LEAST = 0.99

@@ -1,6 +1,6 @@
 """What distilled policies do, for all inputs: every property of verify/behaviour, without a limit, of firmware folders.
 
-python -m bench.properties FIRMWARE.. --out docs/generated/properties.md
+python -m bench.properties FIRMWARE.. --out docs/results/properties.md
 """
 
 import argparse
@@ -19,8 +19,8 @@ from verify.trusted.properties import ALL
 HEAD = """# What the policies do
 {made_by}
 
-Each is [decided for all inputs](../properties.md), by two programs, on the program that the firmware's certificate
-ties to the machine code. "Found": no limit was asked for, the least that holds is told.
+Each is [decided for all inputs](../reference/properties.md), by two programs, on the program that the firmware's
+certificate ties to the machine code. "Found": no limit was asked for, the least that holds is told.
 """
 
 

@@ -1,4 +1,4 @@
-"""What the recipes come to: docs/generated/recipes.md. README, docs/index.md and docs/results.svg take figures from it.
+"""What the recipes come to: docs/results/recipes.md. README, docs/index.md and docs/results.svg take figures from it.
 
 python -m bench.recipes [RECIPE ..] [--runs FOLDER] [--out FILE]
 
@@ -25,7 +25,7 @@ from rlcc.reports.pages import table
 from rlcc.shipped import recipes
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "generated" / "recipes.md"
+PAGE = ROOT / "docs" / "results" / "recipes.md"
 SHOWN = "rl-cc"
 """The recipe whose verdict is shown whole."""
 RELATIVE = ("latency_mean_us", "queue_mean_us", "fct_mean_us", "fct_p99_us")
@@ -69,7 +69,7 @@ def page(runs: Path, shown: Sequence[str]) -> str:
 
 {made_by(" ".join(["python -m bench.recipes", *(shown if others else [])]))}
 
-Each recipe of `recipes/` from its teacher to its verdict, by [`rlcc run`](../run.md).{left_out}
+Each recipe of `recipes/` from its teacher to its verdict, by [`rlcc run`](../reference/run.md).{left_out}
 
 ## Recipes
 Cycles are of the whole decision, call to return, with one-cycle memories, clang -O2. *Proved*: no input takes

@@ -1,4 +1,4 @@
-"""The results on one picture: docs/results.svg, from figures of pages in docs/generated and papers/pages.
+"""The results on one picture: docs/results.svg, from figures of pages in docs/results and papers/pages.
 
 `python -m bench.results_picture` draws it anew.
 """
@@ -15,7 +15,7 @@ from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "docs" / "generated", ROOT / "papers" / "pages")
+PAGES = (ROOT / "docs" / "results", ROOT / "papers" / "pages")
 PICTURE = ROOT / "docs" / "results.svg"
 WIDTH, HEIGHT = 980, 430
 OURS = ("RL-CC tree", "robust-in-flight", "rlcc")

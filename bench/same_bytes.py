@@ -24,7 +24,7 @@ from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "generated" / "same-bytes.md"
+PAGE = ROOT / "docs" / "results" / "same-bytes.md"
 COMMITTED = ROOT / "tests" / "bench" / "steps.json"
 Hashes = dict[str, dict[str, str]]
 
@@ -105,7 +105,7 @@ def _page(kinds: Sequence[str], rows: Sequence[Sequence[str]], qemu: Sequence[st
 
 Of a small recipe of each kind the hash of every step, from rollouts to the emitted C (`bench/steps.py`); how many
 differ from those committed in `tests/bench/steps.json`. "An older one": NumPy, OpenBLAS and the C library are told of
-a processor without AVX and FMA. [What is done for it](../distill.md#the-same-bytes).
+a processor without AVX and FMA. [What is done for it](../reference/distill.md#the-same-bytes).
 
 {table(["processor", *kinds], rows)}
 

@@ -37,7 +37,7 @@ from rlcc.search.page import POINTS
 from teachers.load import load
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "generated" / "search.md"
+PAGE = ROOT / "docs" / "results" / "search.md"
 KEPT = ROOT / "build" / "search"
 RECIPES = ("rl-cc", "robust-in-flight")
 FIRST_SEED = 701
@@ -173,7 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 Error: in the network and metric of the gate that is furthest off its teacher's, how many times what the tolerance
 allows, means over the gate's seeds; noise: the same of the teacher, 10 ns later, there. Nothing is shipped in place of
-a recipe. [How a search goes](../search.md).
+a recipe. [How a search goes](../how-to/search.md).
 
 {options.note}
 """

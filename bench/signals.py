@@ -1,6 +1,6 @@
 """Every signal of every interface and every feature, as a page of the docs, made from the interfaces and the features.
 
-python -m bench.signals       writes docs/signals.md anew
+python -m bench.signals       writes docs/reference/signals.md anew
 """
 
 import re
@@ -17,7 +17,7 @@ from decision.ir.interface import Interface, Signal, Span
 from decision.ir.interfaces import INTERFACES
 from decision.policy.features import AnyFeature, Feature
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "signals.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "signals.md"
 HEAD = """# Signals and features
 Made by `python -m bench.signals`. Do not edit it.
 

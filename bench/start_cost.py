@@ -34,7 +34,7 @@ from verify.check.refused import Refused
 from verify.prover.certify import certify
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "generated" / "start-cost.md"
+PAGE = ROOT / "docs" / "results" / "start-cost.md"
 STUDENTS = ("rl-cc", "robust-in-flight")
 FLAGSHIP = "robust-in-flight"
 
@@ -136,8 +136,8 @@ def page(found: Mapping[tuple[str, str], Cost], command: str) -> str:
 
 The worst case of the whole decision on `ibex-small` (clang -O2), proved: no input takes more, and where it is not
 called a bound one that takes it ran on the Verilated core. The trees of a row are those of its student; its header has
-or has not the flagship's [`[start]`](../policy-toml.md#start) (slow start, brake, recovery) and
-[`[in_flight]`](../policy-toml.md#in_flight). *Certificate*: checked again by `verify/check`.
+or has not the flagship's [`[start]`](../reference/policy-toml.md#start) (slow start, brake, recovery) and
+[`[in_flight]`](../reference/policy-toml.md#in_flight). *Certificate*: checked again by `verify/check`.
 
 {table(head, rows)}"""
 

@@ -38,7 +38,7 @@ from teachers.load import load
 from teachers.teacher import Teacher
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "generated" / "starts.md"
+PAGE = ROOT / "docs" / "results" / "starts.md"
 KEPT = ROOT / "build" / "starts"
 TEACHERS = {"by rate alone": "robust", "with the cap": "robust-in-flight"}
 BESIDE = ("swift", "hpcc")

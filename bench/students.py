@@ -5,7 +5,7 @@
 A variant is a name and keys of the recipe with values as in TOML, parted by `;`. Recipe and variants are taken from the
 teacher to the verdict by `rlcc run`; what is in the folder of runs already is kept. How often a student sets what its
 teacher sets is counted in states that no training saw, those of the gate's networks; the closed loop and the cycles are
-the gate's own. The page is docs/generated/students-NAME.md.
+the gate's own. The page is docs/results/students-NAME.md.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from rlcc.search.written import moved, recipe_text
 from teachers.load import load
 
 ROOT = Path(__file__).resolve().parents[1]
-RUNS, DOCS = ROOT / "build" / "students", ROOT / "docs" / "generated"
+RUNS, DOCS = ROOT / "build" / "students", ROOT / "docs" / "results"
 AS_IT_IS = "as it is"
 Changes = dict[str, Any]
 

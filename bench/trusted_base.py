@@ -1,4 +1,5 @@
-"""The trusted base of each claim: the files that its checker imports. Updates a section of docs/soundness.md.
+"""The trusted base of each claim: the files that its checker imports. Updates a section of
+docs/explanation/soundness.md.
 
 python -m bench.trusted_base
 """
@@ -10,7 +11,7 @@ from pathlib import Path
 from decision.artefact.documents import write_atomically
 from decision.artefact.sources import ROOT, imported
 
-PAGE = ROOT / "docs" / "soundness.md"
+PAGE = ROOT / "docs" / "explanation" / "soundness.md"
 HEADING = "## The trusted base"
 PROVER = ("verify.prover.certify",)
 CLAIMS = {

@@ -33,7 +33,7 @@ from teachers.load import load
 
 ROOT = Path(__file__).resolve().parents[1]
 TEACHERS = ROOT / "fixtures" / "teachers"
-PAGE = ROOT / "docs" / "generated" / "tuned.md"
+PAGE = ROOT / "docs" / "results" / "tuned.md"
 TRIES = 64
 """Sets of values a baseline may try: some 70 s of CPU, as a training of RL-CC's MLP."""
 REPORTED = (

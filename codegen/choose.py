@@ -2,7 +2,7 @@
 
 The groups that trees may be joined in (codegen/grouping.py) are candidates beside the forms without groups. Of trees
 with more combinations of cells than a proof follows, branches come before what is cheaper: they are proved tree by
-tree, and of a table that indexes many features nothing is (docs/verify.md). The choice is deterministic.
+tree, and of a table that indexes many features nothing is (docs/reference/verify.md). The choice is deterministic.
 """
 
 from collections.abc import Sequence

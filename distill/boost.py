@@ -5,8 +5,8 @@ Boosting chooses each tree's leaves given the trees before it. Once the splits s
 one least-squares problem over leaf indicators; with ten trees that is 160 unknowns. It costs nothing at run time.
 
 The same data gives the same model on every processor. That CatBoost has the same splits for the same floats was tried,
-not proved (docs/distill.md). The leaves are refitted in decision.ir.exact and rounded to the grid of the integers:
-model and integers are equal.
+not proved (docs/reference/distill.md). The leaves are refitted in decision.ir.exact and rounded to the grid of the
+integers: model and integers are equal.
 """
 
 from collections.abc import Callable, Sequence

@@ -3,7 +3,7 @@
     by_name("dcqcn")             one of the presets in netsim/parameters
     load(Path("my-dcqcn.toml"))  a preset copied and changed
 
-The presets name the source of each value; docs/baselines.md says how the algorithms were read.
+The presets name the source of each value; docs/reference/baselines.md says how the algorithms were read.
 """
 
 from dataclasses import dataclass

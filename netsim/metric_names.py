@@ -1,4 +1,5 @@
-"""Every metric that a network can have (netsim.metrics; docs/netsim.md says what each means), and how it is shown."""
+"""Every metric that a network can have (netsim.metrics; docs/explanation/netsim.md says what each means), and how it
+is shown."""
 
 from dataclasses import dataclass
 
@@ -102,5 +103,5 @@ KERNEL = {
     "packets_per_ack": Column("packets/ACK", 3),
     "broken_connections": Column("broken", 0),
 }
-"""What only TCP on a real kernel has (rlcc evaluate --stack linux; docs/linux.md)."""
+"""What only TCP on a real kernel has (rlcc evaluate --stack linux; docs/how-to/linux.md)."""
 METRICS |= KERNEL

@@ -1,4 +1,5 @@
-"""Metrics over a measurement window, exact unless said otherwise (definitions: docs/netsim.md, docs/scenarios.md)."""
+"""Metrics over a measurement window, exact unless said otherwise (definitions: docs/explanation/netsim.md,
+docs/reference/scenarios.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who sends what to whom, by name (docs/scenarios.md) or built by hand.
+"""Who sends what to whom, by name (docs/reference/scenarios.md) or built by hand.
 
 many-to-one:64           64 flows, 64 hosts of one queue pair each, one receiver
 many-to-one:4x16         the same from 4 hosts of 16 queue pairs each

@@ -126,7 +126,7 @@ def _metric(name: str) -> str:
     metric = WORDS.get(name, name)
     if metric not in METRICS:
         near = alike(name, [*WORDS, *METRICS])
-        mend = f"did you mean {near}?" if near else "docs/netsim.md lists those there are"
+        mend = f"did you mean {near}?" if near else "docs/explanation/netsim.md lists those there are"
         raise InputError(f"there is no metric {name!r}; {mend}")
     return metric
 

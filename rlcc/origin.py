@@ -8,11 +8,11 @@ from decision.artefact.processors import usable_cores
 from rlcc import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("docs/generated", "papers/pages")
+PAGES = ("docs/results", "papers/pages")
 
 
 def made_by(command: str) -> str:
-    """A sentence or two of Markdown, one line; `tests/rlcc/test_docs.py` asks every page of docs/generated for it."""
+    """A sentence or two of Markdown, one line; `tests/rlcc/test_docs.py` asks every page of docs/results for it."""
     return f"Made by `{command}` at {source()} on {machine()}. Do not edit it."
 
 

@@ -1,4 +1,4 @@
 """Our forms of trees beside other tools' exports of the same trees, on the same core.
 
-``python -m bench.codegen`` writes docs/generated/codegen-bench.md.
+``python -m bench.codegen`` writes docs/results/codegen-bench.md.
 """

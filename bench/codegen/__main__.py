@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--student", type=Path, default=ROOT / "runs/rl-cc/student", help="a distilled student's folder"
     )
-    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "generated", help="where codegen-bench.md goes")
+    parser.add_argument("--docs", type=Path, default=ROOT / "docs" / "results", help="where codegen-bench.md goes")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "codegen-bench", help="kept results")
     options = parser.parse_args(arguments)
     console = Console(stderr=True)

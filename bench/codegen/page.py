@@ -1,4 +1,4 @@
-"""docs/generated/codegen-bench.md from the results: what was compared, what came out in a sentence each, the tables."""
+"""docs/results/codegen-bench.md from the results: what was compared, what came out in a sentence each, the tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ def _head(comparison: Comparison, seed: int) -> str:
 
 {made_by(f"python -m bench.codegen --seed {seed}")} `make bench-codegen`
 brings the peers; one that is not installed is left out, and said so. The trees alone are compared, as that is what the
-peers export: the whole decision is timed by [`rlcc emulate`](../emulate.md).
+peers export: the whole decision is timed by [`rlcc emulate`](../reference/emulate.md).
 
 ## What is compared
 {_models()}

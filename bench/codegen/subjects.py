@@ -24,7 +24,7 @@ from distill.quantise import check, quantise
 
 TREES, DEPTH = 10, 4
 LEAF_BITS = 16
-"""Fraction bits of an action, so also of our leaves (docs/decision-program.md)."""
+"""Fraction bits of an action, so also of our leaves (docs/explanation/decision-program.md)."""
 
 RANGES = ((-16384, 16383), (0, 32767), (-16384, 16383), (0, 32767))
 """Of the first two models' features: 15 bits, so that peers with int16_t features can take part."""

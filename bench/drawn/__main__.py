@@ -15,7 +15,7 @@ from decision.artefact.errors import InputError
 from rlcc.origin import made_by, source
 from rlcc.reports.pages import table
 
-DOCS = Path(__file__).parents[2] / "docs" / "generated"
+DOCS = Path(__file__).parents[2] / "docs" / "results"
 PAGES = {"clang": DOCS / "drawn.md", "gcc": DOCS / "drawn-gcc.md"}
 ALL = range(100)
 MOST = 90
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--results", type=Path, metavar="FILE", help="rows as JSON: those that it has are taken from it, others added"
     )
     parser.add_argument(
-        "--out", type=Path, help="the page; of all students and one of its compilers docs/generated has it"
+        "--out", type=Path, help="the page; of all students and one of its compilers docs/results has it"
     )
     options = vars(parser.parse_args(arguments))
     seeds, out, results = options.pop("seeds"), options.pop("out"), options.pop("results")
@@ -67,7 +67,7 @@ def _page(seeds: range, how: How) -> Path:
     usual = How()
     others = (how.profile, how.opt, how.form) != (usual.profile, usual.opt, usual.form)
     if seeds != ALL or others or how.compiler not in PAGES:
-        raise InputError("docs/generated has no page of these students compiled so; name one with --out")
+        raise InputError("docs/results has no page of these students compiled so; name one with --out")
     return PAGES[how.compiler]
 
 

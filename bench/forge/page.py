@@ -1,4 +1,4 @@
-"""docs/generated/forge.md: what became of all forgeries, by document and field, and each acceptance with its reason."""
+"""docs/results/forge.md: what became of all forgeries, by document and field, and each acceptance with its reason."""
 
 import argparse
 from collections import Counter
@@ -14,7 +14,7 @@ from rlcc.reports.pages import table
 
 Name = TypeVar("Name")
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "forge.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "forge.md"
 HEADING = ["refused", "equal", "weaker", "no claim", *WRONG]
 
 
@@ -26,7 +26,8 @@ def page(rows: Sequence[Row], subjects: Sequence[Subject], options: argparse.Nam
 {made_by(_command(options))}
 
 {len(rows):,} forgeries of {len(subjects)} subjects: {counts["FALSE"]} false statements accepted, {counts["crashed"]}
-crashes. {seconds / 60:.0f} min of CPU. [Forgeries](../soundness.md#forgeries) says what is edited, and who judges.
+crashes. {seconds / 60:.0f} min of CPU. [Forgeries](../explanation/soundness.md#forgeries) says what is edited, and who
+judges.
 
 - refused: exit code 1 or 2 of every judge
 - equal: accepted, and the same statement in other words

@@ -266,7 +266,7 @@ def _distance_so(case: Case) -> bool:
 
 
 FIGURE = 2.0**-20
-"""What a tanh of the distance's bounds is right to (docs/soundness.md, the distance from the teacher)."""
+"""What a tanh of the distance's bounds is right to (docs/explanation/soundness.md, the distance from the teacher)."""
 
 
 # --- folders ---------------------------------------------------------------------------------------------------------
@@ -509,7 +509,7 @@ def _layout_stays(case: Case) -> bool:
     return bool(case.true["details"]["layout"] == case.forged["details"]["layout"])
 
 
-FORGERIES = "docs/soundness.md, forgeries"
+FORGERIES = "docs/explanation/soundness.md, forgeries"
 RULES: tuple[Rule, ...] = (
     Rule("certificate", "equal", "read, it says the same", _same_certificate),
     Rule(
@@ -517,14 +517,14 @@ RULES: tuple[Rule, ...] = (
         "no claim",
         "cells, tools and the prover's questions",
         lambda c: c.only(r"cells|tools(\..*)?|queries(\[\].*)?|hash"),
-        "docs/verify.md, the certificate",
+        "docs/reference/verify.md, the certificate",
     ),
     Rule(
         "certificate",
         "no claim",
         "cuts are means to check claims, which are the same",
         lambda c: c.only(r"cuts(\[\].*)?|hash"),
-        "docs/soundness.md, the claims",
+        "docs/explanation/soundness.md, the claims",
     ),
     Rule(
         "certificate",
@@ -561,7 +561,7 @@ RULES: tuple[Rule, ...] = (
         "no claim",
         "versions of tools, which no hash covers",
         lambda c: c.only(r"tools(\..*)?|hash"),
-        "docs/soundness.md, the claims",
+        "docs/explanation/soundness.md, the claims",
     ),
     Rule(
         "manifest",
@@ -611,7 +611,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("attestation", "equal", "the same statement, signed", _same_numbers),
     Rule(
-        "envelope", "equal", "the same payload and signature", _same_envelope, "docs/attestation.md, what the gate asks"
+        "envelope",
+        "equal",
+        "the same payload and signature",
+        _same_envelope,
+        "docs/how-to/attestation.md, what the gate asks",
     ),
     Rule("files|mutants of code", "equal", "the same bytes are read", _same_bytes),
     Rule(
@@ -647,22 +651,24 @@ RULES: tuple[Rule, ...] = (
         "no claim",
         "actions in states that the gate's rollouts and networks do not visit",
         _compared_on_rollouts,
-        "docs/gate.md, what PASS does not mean",
+        "docs/reference/gate.md, what PASS does not mean",
     ),
     Rule("verdict", "equal", "read, it says the same", lambda c: bool(c.true == c.forged)),
-    Rule("verdict", "no claim", "what no reference takes a figure from", _unused_of_a_verdict, "docs/gate.md"),
+    Rule(
+        "verdict", "no claim", "what no reference takes a figure from", _unused_of_a_verdict, "docs/reference/gate.md"
+    ),
     Rule(
         "verdict",
         "no claim",
         "a reference is what its user gives as the yardstick",
         lambda c: c.answer.judge == "reference",
-        "docs/gate.md",
+        "docs/reference/gate.md",
     ),
     Rule(
         "recipe",
         "no claim",
         "a recipe says what is asked for, not what holds",
         lambda c: c.answer.judge == "recipe",
-        "docs/run.md",
+        "docs/reference/run.md",
     ),
 )

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEACHERS = ROOT / "fixtures" / "teachers"
 RECIPES = ROOT / "recipes"
 NAMES = tuple(sorted(folder.name for folder in TEACHERS.iterdir() if (folder / manifest.NAME).exists()))
-PAGE = ROOT / "docs" / "generated" / "retrained.md"
+PAGE = ROOT / "docs" / "results" / "retrained.md"
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def page(found: Sequence[Retrained], command: str) -> str:
 
 `rlcc train recipes/train-NAME.toml`, each in a process of its own, beside `fixtures/teachers/NAME`: weights, policy and
 manifest. **{same} of {len(found)}** end in the same bytes. "kernels" are those of MKL that the recipe asks for
-([why](../train.md#the-same-bytes)). Seconds of CPU are of all threads, those of the clock beside whatever else the
-machine did.
+([why](../how-to/train.md#the-same-bytes)). Seconds of CPU are of all threads, those of the clock beside whatever else
+the machine did.
 
 {table(["teacher", "method", "seed", "kernels", "bytes", "CPU s", "clock s"], rows)}"""
 
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train, write the page; 0, 1 where bytes differ, 2 with a sentence on why it could not be."""
     parser = argparse.ArgumentParser(prog="python -m bench.training.retrained", description="The teachers again.")
     parser.add_argument("names", nargs="*", choices=[[], *NAMES], metavar="NAME", help="by default all")
-    parser.add_argument("--out", type=Path, help="the page; docs/generated/retrained.md, where all are trained")
+    parser.add_argument("--out", type=Path, help="the page; docs/results/retrained.md, where all are trained")
     options = parser.parse_args(arguments)
     try:
         found = [retrained(name) for name in options.names or NAMES]

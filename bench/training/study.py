@@ -49,7 +49,7 @@ from verify.prover.certify import certify
 
 ROOT = Path(__file__).parents[2]
 STUDIES = Path(__file__).with_name("studies.toml")
-PAGES = ROOT / "docs" / "generated"
+PAGES = ROOT / "docs" / "results"
 AS_IT_IS = "as it is"
 SHOWN = ("many-to-one:8", "many-to-one:128", "long-short:33")
 """In which a variant is measured in other networks."""

@@ -1,4 +1,4 @@
-"""What a place costs a trial, and how fast two processors are there: docs/generated/where.md.
+"""What a place costs a trial, and how fast two processors are there: docs/results/where.md.
 
     python -m bench.where [--rounds N] [--out FILE]
 
@@ -25,7 +25,7 @@ from netsim.places import Place, named
 from netsim.trials import Trial, run
 from rlcc.origin import made_by
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "generated" / "where.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "where.md"
 PLACES = ("here", "threads", "processes", "ray")
 JOBS = 2
 SMALL, MANY = 300, 8

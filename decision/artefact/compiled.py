@@ -12,7 +12,7 @@ MODULES = {"netsim": "_core", "emulator": "_fast", "teachers": "_mkl"}
 def unusable(error: ImportError) -> InputError | None:
     """The sentence where ``error`` is of one of rlcc's compiled modules; None where it is of anything else."""
     here = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
-    mend = "install a wheel of rlcc for it, or build it: make setup in a checkout (docs/platforms.md)"
+    mend = "install a wheel of rlcc for it, or build it: make setup in a checkout (docs/reference/platforms.md)"
     for package, module in MODULES.items():
         name = f"{package}.{module}"
         if error.name == module and error.path and Path(error.path).parent.name == package:  # as dlopen says it

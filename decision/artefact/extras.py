@@ -60,7 +60,7 @@ def missing(module: str, command: str = "") -> InputError | None:
         machines = " and ".join(sorted(machines_of(distribution)))
         return InputError(
             f"{distribution} has packages for {machines} only, and this machine is {platform.machine()}; "
-            f"run this on {machines} (docs/platforms.md: what runs where)"
+            f"run this on {machines} (docs/reference/platforms.md: what runs where)"
         )
     extra = command if command in offered else offered[0]
     how = f"pip install 'rlcc[{extra}]' (in a checkout: make setup-test)"

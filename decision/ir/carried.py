@@ -11,7 +11,7 @@
 
 A context may hold anything: what is read of it is first brought into the range that the expression itself writes, so
 that every range is proved and no sum leaves 32 bits. Both meanings carry their own value; they agree but for the floor
-of ``x``, and that of the scaled average (docs/policy-toml.md says by how much).
+of ``x``, and that of the scaled average (docs/reference/policy-toml.md says by how much).
 """
 
 from dataclasses import dataclass

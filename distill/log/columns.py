@@ -1,6 +1,7 @@
 """The columns that an import reads: their names, where they stand in a log, and in which unit.
 
-A log's column is found under rlcc's name (docs/import.md), or where ``NAME=COLUMN`` or ``NAME=COLUMN in UNIT`` says.
+A log's column is found under rlcc's name (docs/reference/import.md), or where ``NAME=COLUMN`` or ``NAME=COLUMN in
+UNIT`` says.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,13 +1,16 @@
 """The site of the documentation: the Markdown as it is, found from docs/index.md (`make docs`).
 
 The sources are the whole checkout, so that links from docs/ to README.md, CHANGELOG.md, fixtures/ and papers/ are links
-of the site too. What a page is found by is the tables of docs/index.md: the heading of each is a part of the
-navigation. Pages of the lab book are found from its README.
+of the site too. The navigation follows the indexes: docs/index.md leads to the index of each kind of page, that index
+to its pages. The README of the lab book leads to the lab book's pages. moved.toml lists old addresses; each leads to
+the new one.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +19,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = "docs/index"
+KINDS = ("tutorial", "how-to", "reference", "explanation", "results", "contributing")
+"""Folders of docs/, each with an index."""
 LAB_BOOK = "papers/README"
-ITS_PAGES = "pages/"
+MOVED = Path(__file__).with_name("moved.toml")
 
 project = "rlcc"
 author = "the authors of rlcc"
@@ -40,43 +45,71 @@ html_css_files = ["wide.css"]
 
 
 def pages_of(text: str) -> list[str]:
-    """The pages that a text leads to, without their suffix, each once."""
-    return list(dict.fromkeys(re.findall(r"\]\(([^)#]+)\.md(?:#[^)]*)?\)", text)))
+    """Returns the pages that a text links to, without their suffix, each once."""
+    return list(dict.fromkeys(re.findall(r"\]\(([^):#]+)\.md(?:#[^)]*)?\)", text)))
 
 
-def navigation(index: str) -> str:
-    """Hidden tables of contents, one a table "I want to" of ``index``: the pages that it leads to, each once, but those
-    of the lab book."""
-    seen: set[str] = set()
-    parts = []
-    for heading, text in re.findall(r"^## (.*)\n(\| I want to \|(?:(?!## ).*\n?)*)", index, re.MULTILINE):
-        pages = [page for page in pages_of(text) if page not in seen and not page.startswith(f"../papers/{ITS_PAGES}")]
-        seen.update(pages)
-        if pages:
-            parts.append("\n".join(["```{toctree}", ":hidden:", f":caption: {heading}", *pages, "```"]))
-    return "\n\n".join(parts)
+def contents(name: str, text: str) -> list[str]:
+    """Returns the pages below the page ``name`` in the navigation, relative to it; empty for most pages.
+
+    A page of docs/ is below the index of its folder, a page of the lab book below the lab book's README. Any other page
+    is below the index that links to it.
+    """
+    if name == INDEX:
+        return ["../README", *(f"{kind}/index" for kind in KINDS)]
+    if name == LAB_BOOK:
+        return [page for page in pages_of(text) if page.startswith("pages/")]
+    folder = posixpath.dirname(name)
+    kinds = [f"docs/{kind}" for kind in KINDS]
+    if name not in [f"{kind}/index" for kind in kinds]:
+        return []
+    below = []
+    for page in pages_of(text):
+        home = posixpath.dirname(posixpath.normpath(posixpath.join(folder, page)))
+        owned = home in kinds or home in ("docs", "papers/pages")
+        if home == folder or not owned:
+            below.append(page)
+    return below
 
 
-def chapters(lab_book: str) -> str:
-    """The hidden table of contents of the lab book: its pages, in the order in which its README leads to them."""
-    pages = [page for page in pages_of(lab_book) if page.startswith(ITS_PAGES)]
-    return "\n".join(["```{toctree}", ":hidden:", *pages, "```"])
+def toctree(pages: list[str]) -> str:
+    """Returns the hidden table of contents of ``pages``."""
+    return "\n".join(["", "", "```{toctree}", ":hidden:", *pages, "```"])
+
+
+def old_addresses() -> dict[str, str]:
+    """Returns old page -> new page, both below docs/ and without a suffix, as moved.toml lists them."""
+    moved = tomllib.loads(MOVED.read_text())
+    merged: dict[str, str] = moved.pop("merged", {})
+    return merged | {old: f"{kind}/{posixpath.basename(old)}" for kind, olds in moved.items() for old in olds}
+
+
+def redirect(target: str) -> str:
+    """Returns a page that leads to ``target``, an address relative to the page, and keeps the anchor."""
+    return (
+        f'<!doctype html><title>rlcc</title><meta http-equiv="refresh" content="0; url={target}">'
+        f'<script>location.replace("{target}" + location.hash)</script><a href="{target}">This page has moved.</a>\n'
+    )
 
 
 def add_navigation(app: Sphinx, name: str, source: list[str]) -> None:
-    if name == INDEX:
-        source[0] += "\n\n" + navigation(source[0])
-    if name == LAB_BOOK:
-        source[0] += "\n\n" + chapters(source[0])
+    pages = contents(name, source[0])
+    if pages:
+        source[0] += toctree(pages)
 
 
-def lead_to_the_index(app: Sphinx, error: Exception | None) -> None:
-    """The site's address shows docs/index."""
-    if not error:
-        leads = '<!doctype html><title>rlcc</title><meta http-equiv="refresh" content="0; url=docs/index.html">\n'
-        (Path(app.outdir) / "index.html").write_text(leads)
+def write_redirects(app: Sphinx, error: Exception | None) -> None:
+    """Writes a page at the site's address, which shows docs/index, and one at each old address."""
+    if error:
+        return
+    site = Path(app.outdir)
+    (site / "index.html").write_text(redirect(f"{INDEX}.html"))
+    for old, new in old_addresses().items():
+        page = site / f"docs/{old}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(redirect(posixpath.relpath(f"{new}.html", posixpath.dirname(old) or ".")))
 
 
 def setup(app: Sphinx) -> None:
     app.connect("source-read", add_navigation)
-    app.connect("build-finished", lead_to_the_index)
+    app.connect("build-finished", write_redirects)

@@ -1,4 +1,4 @@
-"""Environments for people who train elsewhere (docs/environments.md): each flow of a network is an agent.
+"""Environments for people who train elsewhere (docs/how-to/environments.md): each flow of a network is an agent.
 
 from netsim.environments.gymnasium_vector import FlowVectorEnv
 env = FlowVectorEnv(Task("many-to-one:8"))

@@ -1,4 +1,5 @@
-"""Gymnasium's VectorEnv: one network, a sub-environment a flow, all under one policy (semantics: docs/environments.md).
+"""Gymnasium's VectorEnv: one network, a sub-environment a flow, all under one policy (semantics:
+docs/how-to/environments.md).
 
 A step answers the flows that decide and goes on to the next decisions. ``infos["decides"]`` says whose they are: only
 those rows are new, only those actions will be looked at, and rewards are due only there.

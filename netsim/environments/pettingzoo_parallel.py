@@ -1,4 +1,4 @@
-"""PettingZoo's ParallelEnv: the flows of one network are the agents flow_0, flow_1, .. (docs/environments.md).
+"""PettingZoo's ParallelEnv: the flows of one network are the agents flow_0, flow_1, .. (docs/how-to/environments.md).
 
 All agents live from reset to the end of the run. A step answers those that decide, which ``infos[agent]["decides"]``
 says; others may be left out of the actions.

@@ -118,8 +118,8 @@ def _turned(f: Found, targets: Sequence[float]) -> str:
         goodput = [f.mean(other, t, "goodput") - f.mean(trained, t, "goodput") for t in TRAFFIC]
         apart.append(f"{target:g}: latency {max(latency, key=abs):+.1%}, goodput {max(goodput, key=abs):+.3f}")
     return f"""The shipped teacher, its target turned by an
-[operator's parameter](../../docs/policy-toml.md#the-operators-target), beside teachers trained for the target.
-[Turned further, and the tree](target.md#1024-to-1).
+[operator's parameter](../../docs/reference/policy-toml.md#the-operators-target), beside teachers trained for the
+target. [Turned further, and the tree](target.md#1024-to-1).
 
 {chr(10).join(parts)}
 Turned against trained, furthest apart: {"; ".join(apart)}.

@@ -102,8 +102,9 @@ def page(o: Outcomes) -> str:
         "",
         f"[ACC] section 5.4: 12 leaves of 24 hosts at 25 Gb/s, 6 spines at 100 Gb/s, DCQCN at the hosts. Runs of "
         f"{DURATION_PS // MS} ms, the first {SETTLED_PS // MS} ms left out, {o.seeds} seeds; mice are flows to 100 KB, "
-        "elephants over 10 MB. *ACC* is the teacher that [`rlcc train recipes/train-acc.toml`](../../docs/train.md) "
-        "makes (DDQN, trained on two leaves of 8 or 16 hosts), *ACC tree* the C of its student. SECN0, 1 and 2 are "
+        "elephants over 10 MB. *ACC* is the teacher that "
+        "[`rlcc train recipes/train-acc.toml`](../../docs/how-to/train.md) makes (DDQN, "
+        "trained on two leaves of 8 or 16 hosts), *ACC tree* the C of its student. SECN0, 1 and 2 are "
         "the static settings of the paper's section 2; HPCC stands beside them as a yardstick.",
         "",
     ]

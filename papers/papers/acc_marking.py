@@ -174,7 +174,7 @@ def _figure_11() -> str:
 
 {table(["", *heads], rows)}
 The papers draw web search and data mining; neither says which of the published versions of the second it has, and
-[they disagree](../../docs/scenarios.md#workloads). AuTO's figure 8 is the same two.
+[they disagree](../../docs/reference/scenarios.md#workloads). AuTO's figure 8 is the same two.
 """
 
 

@@ -190,7 +190,7 @@ mining), and so did its tree (rollouts of [acc](../../recipes/acc.toml) without 
 99 % interval of the mean. All decide {TEACHER_LATENCY_PS // US} us late.
 
 - **{NETWORK}**, **{TREE}**: keep to what they learnt. **{ONLINE_ON}**: a network a switch, as [learning on
-  where it is put](../../docs/train.md#going-on-from-a-teacher).
+  where it is put](../../docs/how-to/train.md#going-on-from-a-teacher).
 - **{AGAIN}**: of the same network, with data mining among its rollouts.
 - **{LEARNT}**: the network has learnt on in data mining for as long as `recipes/train-acc-online.toml` says (of
   {steps} rounds its validation keeps the weights {kept}), and is distilled in all of it. It stands there from the first
@@ -203,8 +203,8 @@ Over all phases, in % of the network that keeps to what it learnt:
 
 {table(["", *FLOWS.values()], against)}
 ## When it is due
-[`rlcc drift`](../../docs/drift.md) of the tree where it drives itself at {LOAD} %: *apart* from what it was made on,
-*beyond* what any of that explains (above {share} it is due), decisions in cells that were never met; beside it
+[`rlcc drift`](../../docs/how-to/drift.md) of the tree where it drives itself at {LOAD} %: *apart* from what it was
+made on, *beyond* what any of that explains (above {share} it is due), decisions in cells that were never met; beside it
 which of its decisions are not its network's. All in %.
 
 {table(["", "apart", "beyond", "unseen", "drift says", "not its network's"], due)}
@@ -223,7 +223,7 @@ def _words(found: Unseen) -> str:
 and {100 * its.differs:.1f} % are not its network's ({100 * found.watched[TREE, PHASES[0]].differs:.1f} % in
 {PHASES[0]}, which it was made on). Distilled again it takes, over all phases, against itself: {told} of the mean FCT;
 {"some of that" if gives else "none of it a gain that"} the seeds tell from nothing. [Where ACC's tree is
-due](../../docs/generated/drift.md) is another table."""
+due](../../docs/results/drift.md) is another table."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

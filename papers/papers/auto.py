@@ -454,7 +454,7 @@ def page(o: Outcomes, cost: Costs) -> str:
         "Cycles of whole decisions over vectors, the slowest's us, and bytes of code and tables. lRLA's teacher is "
         "emitted in int8 and run. sRLA's sets levels, which no int8 network does yet, and the paper's networks do not "
         f"fit into the engine's 64 KiB: of these {INT8_CYCLES} cycles a multiply-add ([measured of "
-        "others](../../docs/networks.md)) and a byte a weight, reckoned.",
+        "others](../../docs/how-to/networks.md)) and a byte a weight, reckoned.",
     ]
     for title, rows in (("sRLA", cost.short), ("lRLA, one flow", cost.long)):
         heads = ("cycles, mean", "slowest", "us", "times the tree's", "bytes", "times the tree's")

@@ -191,11 +191,11 @@ def page(f: Found, made: Sequence[Section], shown: Courses) -> str:
 {made_by("python -m papers.cluster")}
 
 [RLCC] section 6.3, figures 9 to 12: `{CLUSTER}` has 4 racks of 16 hosts and 3 spines
-([the fabric](../../docs/scenarios.md#fabrics)). "{MLP}" is the teacher, "{TREE}" its student of `recipes/rl-cc.toml`,
-run as its integer program; "{ROBUST}" is no paper's
+([the fabric](../../docs/reference/scenarios.md#fabrics)). "{MLP}" is the teacher, "{TREE}" its student of
+`recipes/rl-cc.toml`, run as its integer program; "{ROBUST}" is no paper's
 ([what it is](../../fixtures/teachers/README.md)). The paper has the tree, DCQCN and Swift; theirs are ConnectX's, ours
-are [these](../../docs/baselines.md). Policies and baselines start at line rate, "{ROBUST}" below it; a policy's
-decisions take effect after 0.9 us, the tree's time (the paper has 17 us for its MLP), baselines' at once. Each
+are [these](../../docs/reference/baselines.md). Policies and baselines start at line rate, "{ROBUST}" below it; a
+policy's decisions take effect after 0.9 us, the tree's time (the paper has 17 us for its MLP), baselines' at once. Each
 network is measured late in its run; {DCQCN} many to one from 8192 flows on early. Seeds
 {listed([f"{s}" for s in f.seeds])},
 ± is the half-width of the 99 % confidence interval of the mean; what is told over time is of seed 1."""

@@ -30,7 +30,7 @@ RECIPE = ROOT / "recipes" / "rl-cc.toml"
 MAKERS = ("decision", "netsim", "teachers", "distill", "codegen", "firmware_templates", "emulator", "rlcc")
 ENGINE = "ibex-small"
 INT8_CYCLES = 11.6
-"""A multiply-add of an int8 network on it (docs/networks.md: 30,795 cycles for 2640, 13,758 for 1188)."""
+"""A multiply-add of an int8 network on it (docs/how-to/networks.md: 30,795 cycles for 2640, 13,758 for 1188)."""
 
 ROBUST = ("robust", "robust-in-flight")
 """No paper's: taught where flows come and go, with a start of their own; the second where the device has a cap."""

@@ -47,16 +47,16 @@ public, so what can be asked is that order and trend agree.
 - Seeds {seeds}; `±` is the half-width of the 99 % confidence interval of the mean (Student's t), left out where it
   rounds to 0.
 - One switch, 100 Gb/s, base RTT 8192 ns, packets of 1024 bytes in 1106, a buffer of 5 MiB that drops when full ([the
-  network](../../docs/netsim.md)).
+  network](../../docs/explanation/netsim.md)).
 - All flows start within 10 us: baselines' at line rate, policies' at {_initial(contenders)} of it. Decisions take
   effect after 0.9 us, the tree's after {_us(contenders["RL-CC tree"])} us, its slowest vector on the emulated engine;
-  baselines act at once ([parameters and sources](../../docs/baselines.md)).
+  baselines act at once ([parameters and sources](../../docs/reference/baselines.md)).
 - "PCC-RL LSTM" has PCC-RL's network and RL-CC's reward, as RL-CC trains it; "RL-CC MLP" and "RL-CC LSTM" (the small
   one of table 1) have RL-CC's ([how they were trained](../../fixtures/teachers/README.md)). "RL-CC tree" is the C of
   firmware `{contenders["RL-CC tree"].firmware[:12]}`, which `recipes/rl-cc.toml` gave of the MLP when this page was
   made; another version of rlcc may distil another student.
 - "robust-in-flight" is no paper's: the policy of ours that is made for flows that come and go, with a cap on what is
-  in flight; [PCC-RL's table 8 with other short flows](robust.md), [46 networks](../../docs/generated/standing.md).
+  in flight; [PCC-RL's table 8 with other short flows](robust.md), [46 networks](../../docs/results/standing.md).
 - "DCQCN" has the defaults of ConnectX NICs. It is made for lossless networks: "DCQCN, PFC" runs with priority flow
   control and 32 MiB of buffer, room for what is under way when it pauses.
 - max-min is the ideal allocation of rates, told everything at once: a yardstick, not an algorithm.

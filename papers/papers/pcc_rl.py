@@ -82,7 +82,8 @@ def _table_1(f: Found, many: tuple[Traffic, ...]) -> str:
     text += f"""
 The paper's PCC-RL drops nothing up to 8192 flows. Ours: {yes(f.most(OURS, many[-1], "dropped_packets") == 0)}. That
 is one switch of 100 Gb/s from {many[-1].times.window_ps[0] // MS} ms on; for what is lost at
-the start, in a fabric of slower links and where flows come and go see [where they do not hold](../../docs/measured.md).
+the start, in a fabric of slower links and where flows come and go see [where they do not
+hold](../../docs/results/measured.md).
 
 Differences: the paper says neither its RTT nor its packet and header sizes, nor how long its 8192 flows were left to
 settle before it measured. Its PCC-RL leaves 8 to 10 % of the link unused; ours aims at a queue that is never empty.

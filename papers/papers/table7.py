@@ -132,8 +132,8 @@ def page(found: Found, traffic: Sequence[Traffic], agents: Sequence[Quantised], 
     window = " to ".join(str(t // MS) for t in times.window_ps)
     text = f"""# PCC-RL's table 7: float and int8
 {made_by("python -m papers.table7")} The float agent is `fixtures/teachers/pcc-rl-lstm`; the int8
-agent is the C that `rlcc emit --form lstm-int8` makes of it ([how](../../docs/networks.md)), compiled and asked at
-every decision. Decisions take effect after 0.9 us unless said otherwise. Runs of {times.duration_ps // MS} ms
+agent is the C that `rlcc emit --form lstm-int8` makes of it ([how](../../docs/how-to/networks.md)), compiled and asked
+at every decision. Decisions take effect after 0.9 us unless said otherwise. Runs of {times.duration_ps // MS} ms
 measured from {window} ms, {_seeds(found)}; the calibration's networks had another seed and were shorter.
 
 ## Ours / the paper's

@@ -139,10 +139,10 @@ def page(f: Found, made: Sequence[Section], anew: Sequence[float]) -> str:
 [PCCRL] section 8.2: "PCC-RL is controlled by a single parameter, target. By changing the target, the CC behavior in the
 datacenter is adapted." It shows targets 1, 2 and 20 (strict, standard, loose) in its tables 3 to 5, without saying
 whether the network was trained for each. Here `target_ratio = 1` in an observation makes the target a
-[parameter](../../docs/policy-toml.md#the-operators-target) of what is deployed; it is turned to {RATIOS[0]:g} to
-{RATIOS[1]:g} times the trained one, of which {listed([f"{r:g} is {w}" for r, w in WORDS.items()])}. Trained for the
-target, by `{TRAINING.relative_to(ROOT)}` with the feature's scale divided by as much (`--train`): {listed_ratios}.
-Moved: the other target in the feature of weights that know {TRAINED_FOR:g}, as in
+[parameter](../../docs/reference/policy-toml.md#the-operators-target) of what is deployed; it is turned to
+{RATIOS[0]:g} to {RATIOS[1]:g} times the trained one, of which {listed([f"{r:g} is {w}" for r, w in WORDS.items()])}.
+Trained for the target, by `{TRAINING.relative_to(ROOT)}` with the feature's scale divided by as much (`--train`):
+{listed_ratios}. Moved: the other target in the feature of weights that know {TRAINED_FOR:g}, as in
 [tables 3 to 5](tables.md#pcc-rl-table-3-targets-8192-to-1). The tree runs as its integer program. Traffic of more
 flows, all-to-all and long-short were not run here. Decisions take effect after 0.9 us; {TIMES.duration_ps // 10**9} ms,
 of which {TIMES.window_ps[0] // 10**9} to {TIMES.window_ps[1] // 10**9} are measured.

@@ -225,7 +225,7 @@ def page(f: Found, made: Sequence[Section]) -> str:
 No paper's figures: they have one policy in a network that does not change. "{TREE}" is the student of
 `recipes/rl-cc.toml`, run as its integer program; "{ROBUST}" is the flagship's teacher
 ([what it is](../../fixtures/teachers/README.md)); decisions take effect after 0.9 us.
-[DCQCN, Swift and DCTCP](../../docs/baselines.md) have their defaults. Links of unlike speed:
+[DCQCN, Swift and DCTCP](../../docs/reference/baselines.md) have their defaults. Links of unlike speed:
 [RL-CC's cluster](cluster.md). Seeds {listed([f"{s}" for s in f.seeds])}; ± is the half-width of the 99 %
 confidence interval of the mean."""
     return wrapped("\n\n".join([head, *(f"## {section.title}\n{section.write(f)}" for section in made)]))

@@ -188,7 +188,7 @@ def test_the_page_of_the_cluster_is_whole() -> None:
 
 
 def test_where_the_tree_rests_is_what_its_properties_page_says() -> None:
-    page = (ROOT / "docs" / "generated" / "properties.md").read_text()
+    page = (ROOT / "docs" / "results" / "properties.md").read_text()
     resting = fixed_point(cluster_time.RESTING)
     flows = f"{cluster_time.RESTING} flows at 6.488 to {cluster_time.REST_MOST:g} for {resting:.3f} |"
     assert flows in page.partition("## rl-cc-mlp")[2].partition("\n## ")[0]

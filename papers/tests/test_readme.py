@@ -69,7 +69,7 @@ def test_a_command_of_another_page_is_seen() -> None:
     assert command_on_its_page(where, "`python -m papers.scale`")
     assert not command_on_its_page(where, "`python -m papers.robust`")
     assert not command_on_its_page(where, "")
-    assert not command_on_its_page("[x](../docs/netsim.md#heading)", "`python -m papers.scale`")
+    assert not command_on_its_page("[x](../docs/explanation/netsim.md#heading)", "`python -m papers.scale`")
     assert command_on_its_page("[x](pages/acc-central.md#heading)", AT_COMMIT)
     assert not command_on_its_page("[x](pages/acc-central.md#heading)", "`python -m papers.acc`")
 

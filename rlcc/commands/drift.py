@@ -6,7 +6,7 @@ from rlcc.commands.handled import handled
 from rlcc.commands.options import FOLDER, share
 
 DRIFT_LIMIT = 0.05
-"""Maximum share of decisions beyond the training data; docs/generated/drift.md has the shares of known and new traffic.
+"""Maximum share of decisions beyond the training data; docs/results/drift.md has the shares of known and new traffic.
 """
 
 

@@ -181,7 +181,7 @@ def _key(who: Control, cell: Cell, flows: Sequence[TcpFlow], seed: int, parts: P
 
 
 def measured(seen: Seen, scenario: Scenario, cell: Cell, flows: Sequence[TcpFlow]) -> dict[str, float]:
-    """netsim's metrics by their names, as far as a kernel tells them (docs/linux.md)."""
+    """netsim's metrics by their names, as far as a kernel tells them (docs/how-to/linux.md)."""
     path = cell.path
     assert path is not None
     begin, end = (edge // 10**6 for edge in cell.times.window_ps)

@@ -20,7 +20,10 @@ def emitted(folder: Path, *, foreign: bool) -> Opened:
     ``foreign`` sources are meant."""
     manifest = opened(folder, KIND)
     if not foreign:
-        instead = f"{FOREIGN_SOURCES} takes it where you trust who wrote its C (docs/emulate.md says what that risks)"
+        instead = (
+            f"{FOREIGN_SOURCES} takes it where you trust who wrote its C "
+            "(docs/reference/emulate.md says what that risks)"
+        )
         try:
             wrong = differences(manifest)
         except InputError as error:

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 FILE = Path(__file__).with_name("knobs.toml")
-PAGE = "docs/generated/knobs.md"
+PAGE = "docs/results/knobs.md"
 LEAST_STUDENTS, MOST_LEFT = 10, 0.95
 """A knob is told that was turned in so many students, in more than half of which it helped, and that leaves no more in
 the median."""

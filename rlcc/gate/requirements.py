@@ -49,7 +49,7 @@ def requirement(text: str) -> Requirement:
     metric = WORDS.get(read["name"], read["name"])
     if metric not in METRICS:
         near = alike(read["name"], [*WORDS, *METRICS])
-        mend = f"did you mean {near}?" if near else "docs/netsim.md lists the metrics"
+        mend = f"did you mean {near}?" if near else "docs/explanation/netsim.md lists the metrics"
         raise InputError(f"there is no metric {read['name']!r}; {mend}")
     return Requirement(metric, read["sign"] == ">=", float(read["number"]))
 

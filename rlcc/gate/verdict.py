@@ -9,7 +9,7 @@ from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 
 FORMAT = 2
-"""Format 1 had no ids, and other names (docs/gate.md, "Names in format 1")."""
+"""Format 1 had no ids, and other names (docs/reference/gate.md, "Names in format 1")."""
 QUICK = "--quick"
 """Why a group was not judged, where nothing else is said."""
 Outcome = Literal["PASS", "QUICK PASS", "FAIL"]
@@ -139,7 +139,7 @@ def parsed(data: Any, where: str) -> Verdict:
     if isinstance(data, dict) and data.get("format") == 1:
         raise InputError(
             f"{where} is a verdict of format 1, and this rlcc reads format {FORMAT}; judge its firmware again with "
-            "this rlcc (docs/gate.md says what changed)"
+            "this rlcc (docs/reference/gate.md says what changed)"
         )
     said = {key: value for key, value in data.items() if key != "verdict"} if isinstance(data, dict) else data
     verdict, stated = validate(Verdict, said, where), data.get("verdict")

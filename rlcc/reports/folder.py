@@ -1,7 +1,7 @@
 """The folder that holds a verdict.
 
-verdict.json is for programs (schema in docs/verdict.schema.json); junit.xml and summary.md are for CI systems;
-report.html is for people. No path of a machine stands in them: the same firmware gives the same bytes.
+verdict.json is for programs (schema in docs/reference/verdict.schema.json); junit.xml and summary.md are for CI
+systems; report.html is for people. No path of a machine stands in them: the same firmware gives the same bytes.
 """
 
 from contextlib import suppress

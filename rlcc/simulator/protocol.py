@@ -3,7 +3,7 @@
 class MySimulator:
     def run(self, student, scenario, seed):
         ...  # student.decide(agent, event) -> knobs
-        return {"flow": [...], "t_ps": [...], ...}  # a row a decision, as a log (docs/import.md)
+        return {"flow": [...], "t_ps": [...], ...}  # a row a decision, as a log (docs/reference/import.md)
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ COMPILER = "aarch64-linux-gnu-g++"
 """GCC with one C++ library for all, as wheels are built. By zig each module has one linked in, and nanobind does not
 know the exceptions of another module's."""
 Z3_GLIBC = 38
-"""2.38: z3-solver's wheel asks for it (docs/platforms.md)."""
+"""2.38: z3-solver's wheel asks for it (docs/reference/platforms.md)."""
 TOOLS = ("execnet", "hypothesis", "iniconfig", "packaging", "pluggy", "pygments", "pytest", "pytest-xdist", "pyyaml")
 TOOLS += ("sortedcontainers", "unicorn")
 """Of test.lock; the other packages of it are not needed by the tests that run here."""

@@ -1,4 +1,4 @@
-"""docs/architecture.svg shows the imports that there are."""
+"""docs/contributing/architecture.svg shows the imports that there are."""
 
 from pathlib import Path
 

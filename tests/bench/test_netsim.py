@@ -8,7 +8,7 @@ from netsim import Mix, Part, simulate
 from netsim.baselines import by_name
 from netsim.network import MS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "netsim.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "explanation" / "netsim.md").read_text()
 
 
 def test_the_page_names_every_metric_and_no_other() -> None:

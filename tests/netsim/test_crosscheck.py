@@ -1,4 +1,5 @@
-"""Beside an independent simulator: the ns-3 port of HPCC's artefact, N to 1 at 100 Gb/s, lossless (docs/baselines.md).
+"""Beside an independent simulator: the ns-3 port of HPCC's artefact, N to 1 at 100 Gb/s, lossless
+(docs/reference/baselines.md).
 
 Its figures are single runs, so the tolerances are wide: utilisation within 1.5 % and queues within 2 packets for HPCC,
 whose rates settle; queues within 15 % for DCQCN, which never rests. DCQCN's utilisation is higher here (99 % against

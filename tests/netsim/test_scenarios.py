@@ -364,7 +364,7 @@ def test_one_scenario_has_one_name() -> None:
 
 
 def test_the_page_names_scenarios_and_fabrics_that_there_are() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs/scenarios.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs/reference/scenarios.md").read_text(encoding="utf-8")
     names = re.findall(r"`([a-z-]+:[0-9][^`]*)`", page)
     fabrics = [name for name in names if name.startswith(("star", "leaf-spine", "planes", "fat-tree"))]
     assert len(fabrics) >= 6

@@ -1,4 +1,4 @@
-"""rlcc from Python: what docs/api.md says of each object, and the example notebook."""
+"""rlcc from Python: what docs/reference/api.md says of each object, and the example notebook."""
 
 import dataclasses
 import json
@@ -97,7 +97,7 @@ def test_rlcc_itself_loads_nothing_until_it_is_asked() -> None:
 
 
 def test_the_page_has_every_name() -> None:
-    page = (ROOT / "docs/api.md").read_text()
+    page = (ROOT / "docs/reference/api.md").read_text()
     for name in rlcc.__all__:
         assert f"`{name}" in page or f"rlcc.{name}" in page, name
     for kind in (api.Teacher, api.Rollouts, api.Student, api.Firmware, api.Verdict, api.Run):

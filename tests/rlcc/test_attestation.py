@@ -283,9 +283,9 @@ def test_a_certificate_of_another_firmware_is_not_attested(signed: Path, pipelin
 
 
 def test_the_documented_schema_is_the_predicates() -> None:
-    documented = json.loads((ROOT / "docs/attestation.schema.json").read_text())
+    documented = json.loads((ROOT / "docs/reference/attestation.schema.json").read_text())
     assert documented == predicate.schema(), (
-        "write docs/attestation.schema.json anew: "
+        "write docs/reference/attestation.schema.json anew: "
         "python -c 'import json; from rlcc import predicate; print(json.dumps(predicate.schema(), indent=2))'"
     )
 

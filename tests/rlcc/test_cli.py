@@ -118,9 +118,9 @@ def test_version(capsys):
 
 @pytest.mark.parametrize(("line", "offered"), [("rlcc ver", "verify"), ("rlcc gate --max-cod", "--max-code")])
 def test_bash_completes_commands_and_options_by_the_line_of_the_docs(line, offered):
-    """The script that docs/install.md evaluates, asked by a real bash for what stands behind the cursor."""
+    """The script that docs/how-to/install.md evaluates, asked by a real bash for what stands behind the cursor."""
     scripts = sysconfig.get_path("scripts")
-    assert "_RLCC_COMPLETE=bash_source rlcc" in (Path(__file__).parents[2] / "docs/install.md").read_text()
+    assert "_RLCC_COMPLETE=bash_source rlcc" in (Path(__file__).parents[2] / "docs/how-to/install.md").read_text()
     words = line.split()
     shell = (
         'eval "$(_RLCC_COMPLETE=bash_source rlcc)"; complete -p rlcc >/dev/null || exit 3; '

@@ -62,7 +62,7 @@ def test_a_command_says_which_module_and_ends_with_2(module: str, kind: str, tmp
         last = said.strip().splitlines()[-1]
         assert (code, f"compiled module {module} " in last) == (2, True), said
         assert ("does not load" if kind == "of another machine" else "not built for") in last
-        assert "docs/platforms.md" in last
+        assert "docs/reference/platforms.md" in last
         assert "defect" not in said
         assert "Traceback" not in said
     assert {path.name for path in tmp_path.iterdir()} == {package}

@@ -1,6 +1,6 @@
 """Every command that a page shows is run: the ```sh and ```console blocks of README, docs/ and fixtures/, in their
 order and as they stand, a page in a folder of its own. There lie `fixtures`, `recipes`, what `rlcc run` leaves in
-`runs/`, and `teacher`, `firmware`, `certificate` and `reference` of somebody who keeps a firmware (docs/ci.md).
+`runs/`, and `teacher`, `firmware`, `certificate` and `reference` of somebody who keeps a firmware (docs/how-to/ci.md).
 
 By default the runs are those of students of two trees, and what takes over five seconds is left out; `-m slow` makes
 the run of recipes/rl-cc.toml and runs everything but what doc_commands.toml excuses, with its reason. A command must
@@ -31,7 +31,7 @@ from teachers.load import load
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text()
-    for pages in ("README.md", "docs/*.md", "docs/*/README.md", "fixtures/*/README.md")
+    for pages in ("README.md", "docs/*.md", "docs/*/*.md", "fixtures/*/README.md")
     for path in sorted(ROOT.glob(pages))
 }
 LISTED = tomllib.loads(Path(__file__).with_name("doc_commands.toml").read_text())
@@ -134,7 +134,7 @@ def two_trees(teacher: Path, to: Path) -> None:
 
 
 def classifier(path: Path) -> None:
-    """The model of docs/models.md: 12 trees of depth 4 over three features, three classes."""
+    """The model of docs/how-to/models.md: 12 trees of depth 4 over three features, three classes."""
     import catboost
     import numpy
 
@@ -155,7 +155,8 @@ def laid_out(folder: Path) -> Path:
     for name in COPIED:
         shutil.copytree(ROOT / "docs" / name, folder / "docs" / name)
     grid, wanted = (
-        re.search(r"```toml\n(.*?)```", PAGES[page], re.DOTALL) for page in ("docs/models.md", "docs/properties.md")
+        re.search(r"```toml\n(.*?)```", PAGES[page], re.DOTALL)
+        for page in ("docs/how-to/models.md", "docs/reference/properties.md")
     )
     (folder / "grid.toml").write_text(grid[1] if grid else "")
     (folder / "wanted.toml").write_text(wanted[1] if wanted else "")

@@ -19,7 +19,7 @@ PAGES = ["run", "rollout", "import", "distill", "evaluate", "gate", "doctor", "c
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_names_every_option_and_no_other(name: str) -> None:
-    text = (DOCS / f"{name}.md").read_text()
+    text = (DOCS / f"reference/{name}.md").read_text()
     command = importlib.import_module(f"rlcc.commands.{name}").command
     known = {option for p in command.params if isinstance(p, click.Option) and not p.hidden for option in p.opts}
     tabled = {
@@ -37,34 +37,37 @@ def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
     assert not broken(page)
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("generated/*.md")), ids=lambda page: page.name)
+GENERATED = [page for page in sorted(DOCS.glob("results/*.md")) if page.stem not in ("index", "measured")]
+
+
+@pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.name)
 def test_a_generated_page_says_what_made_it_of_which_source_and_where(page: Path) -> None:
     for command in commands_of(page):
         assert is_there(command, ROOT / "Makefile"), command
 
 
-def test_the_index_leads_to_every_page() -> None:
+def test_the_index_is_one_screen_and_leads_to_every_kind_of_page() -> None:
     index = (DOCS / "index.md").read_text()
-    for page in [*DOCS.glob("*.md"), *DOCS.glob("generated/*.md")]:
-        name = page.relative_to(DOCS)
-        assert name == Path("index.md") or f"({name})" in index, name
+    assert index.count("\n") <= 30
+    for folder in {page.parent for page in DOCS.glob("*/index.md")}:
+        assert f"({folder.name}/index.md)" in index
 
 
-SYSTEMS = [line for line in section(DOCS / "index.md", "systems") if line.startswith("|") and "in work" not in line][2:]
+SYSTEMS = [line for line in section(DOCS / "results/index.md", "systems") if line.startswith("|")][2:]
 
 
 @pytest.mark.parametrize("row", SYSTEMS, ids=lambda row: row.split("|")[1].strip())
 def test_figures_of_the_table_of_systems_stand_where_they_lead(row: str) -> None:
     """What a link says behind its colon stands on one line of the section; cycles on the line of the row's recipe."""
     _, _, recipe, student, cycles, beside, _, _ = row.split("|")
-    name = re.search(r"\[([\w-]+)\]\(\.\./recipes/\1\.toml\)", recipe)
+    name = re.search(r"\[([\w-]+)\]\(\.\./\.\./recipes/\1\.toml\)", recipe)
     figures = LINK.findall(cycles + beside)
     assert name
     assert figures
     for text, page, heading in figures:
-        there = lines_with(text, DOCS / page, heading)
+        there = lines_with(text, DOCS / "results" / page, heading)
         assert there, f"{page}#{heading} says another thing than {text}"
-        if page == "generated/recipes.md":
+        if page == "recipes.md":
             row_there = next(line for line in there if f"[{name[1]}]" in line)
             cells = [cell.strip() for cell in row_there.split("|")]
             assert cycles.strip().endswith(cells[2])
@@ -74,7 +77,7 @@ def test_figures_of_the_table_of_systems_stand_where_they_lead(row: str) -> None
 
 
 def lost_cells(standing: str, train: str) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """Cells and baselines that the suite's page calls lost, and those that docs/train.md says why of."""
+    """Cells and baselines that the suite's page calls lost, and those that docs/how-to/train.md says why of."""
     found = set(re.findall(r"^- (.+), to (\w+) \(", standing, re.MULTILINE))
     section = train.partition("### Lost cells\n")[2].partition("\n#")[0]
     told = re.findall(r"^\| `([^`]+)` \| ([a-z, ]+) \| [^|]+ \| [^|]+ \|$", section, re.MULTILINE)
@@ -82,8 +85,8 @@ def lost_cells(standing: str, train: str) -> tuple[set[tuple[str, str]], set[tup
 
 
 def test_each_cell_that_the_flagship_loses_has_a_reason_and_what_was_tried() -> None:
-    standing = (DOCS / "generated/standing.md").read_text()
-    found, told = lost_cells(standing, (DOCS / "train.md").read_text())
+    standing = (DOCS / "results/standing.md").read_text()
+    found, told = lost_cells(standing, (DOCS / "how-to/train.md").read_text())
     assert len(found) > 10
     assert told == found
 
@@ -109,7 +112,7 @@ def kind_of(cell: str) -> str:
 
 
 def test_what_the_flagship_was_never_trained_on_is_counted_as_the_suite_has_it() -> None:
-    table = (DOCS / "generated/standing.md").read_text().partition("### All cells\n")[2].partition("\n#")[0]
+    table = (DOCS / "results/standing.md").read_text().partition("### All cells\n")[2].partition("\n#")[0]
     words = {"win": 0, "level": 1, "mixed": 2, "loss": 3}
     counts: dict[str, list[int]] = {}
     for line in table.splitlines():
@@ -123,15 +126,15 @@ def test_what_the_flagship_was_never_trained_on_is_counted_as_the_suite_has_it()
             row[1 + words[verdict]] += 1
     never = [row for kind, row in counts.items() if not kind.endswith("was trained on")]
     counts["never trained on, together"] = [sum(column) for column in zip(*never, strict=True)]
-    told = cells_of(section(DOCS / "train.md", "what-it-was-never-trained-on"), "|".join(counts))
+    told = cells_of(section(DOCS / "how-to/train.md", "what-it-was-never-trained-on"), "|".join(counts))
     assert {row[0]: [int(cell) for cell in row[1:]] for row in told} == counts
     assert sum(row[0] for kind, row in counts.items() if "together" not in kind) == 46
 
 
 def test_the_run_that_shows_properties_found_what_the_page_of_all_policies_has() -> None:
     """A run prints in two columns, lines broken: compared are its numbers."""
-    shown = (DOCS / "properties.md").read_text().split("behaviour ", 1)[1].split("```", 1)[0]
-    section = (DOCS / "generated" / "properties.md").read_text().split("## rl-cc-mlp", 1)[1].split("## ", 1)[0]
+    shown = (DOCS / "reference/properties.md").read_text().split("behaviour ", 1)[1].split("```", 1)[0]
+    section = (DOCS / "results" / "properties.md").read_text().split("## rl-cc-mlp", 1)[1].split("## ", 1)[0]
     findings = [line.split(" | ", 2)[2] for line in section.splitlines() if line.startswith(("| f", "| h"))]
     assert len(findings) == 10
     for number in set(re.findall(r"[0-9][0-9.]*[0-9]", " ".join(findings))):
@@ -142,18 +145,18 @@ def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
     readme = (ROOT / "README.md").read_text()
     assert readme.count("\n") < 150
     shown = re.search(r"## A verdict\n.*?```text\n(.*?)```", readme, re.DOTALL)
-    given = re.search(r"```text\n(.*?)```", (DOCS / "generated/recipes.md").read_text(), re.DOTALL)
+    given = re.search(r"```text\n(.*?)```", (DOCS / "results/recipes.md").read_text(), re.DOTALL)
     assert shown
     assert given
     rest = "\n" + given[1]
     for part in shown[1].split("...\n"):
         _, there, rest = rest.partition("\n" + part)
-        assert there, f"docs/generated/recipes.md has not, or not there:\n{part}"
+        assert there, f"docs/results/recipes.md has not, or not there:\n{part}"
         rest = "\n" + rest
 
 
 def test_a_source_that_is_named_by_a_key_stands_in_the_bibliography() -> None:
-    keys = set(re.findall(r"^\| \[([A-Z0-9]+)\] \|", (DOCS / "bibliography.md").read_text(), re.MULTILINE))
+    keys = set(re.findall(r"^\| \[([A-Z0-9]+)\] \|", (DOCS / "reference/bibliography.md").read_text(), re.MULTILINE))
     cited = re.compile(r"\[([A-Z][A-Z0-9]{2,})\] (?:sections?|eq\.|[Tt]able|[Ff]igure|algorithm) ")
     used = {key for path in SOURCES for key in cited.findall(path.read_text())}
     assert {"RLCC", "PCCRL", "ACC", "SWIFT"} <= used <= keys

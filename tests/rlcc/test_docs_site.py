@@ -1,9 +1,9 @@
-"""docs/_site: the navigation is docs/index.md's, and a link of the built site that leads nowhere is told."""
+"""docs/_site: every page is in the navigation, old addresses lead to pages, broken links of the site are reported."""
 
 import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -44,20 +44,38 @@ def test_a_link_that_leads_nowhere_is_told(broken: str, tmp_path: Path, capsys: 
     assert f"other.html: {broken}\n" in capsys.readouterr().err
 
 
-def test_the_navigation_is_the_index_in_its_order() -> None:
-    index = (ROOT / "docs/index.md").read_text()
-    navigation = module("conf").navigation(index)
-    captions = re.findall(r":caption: (.*)", navigation)
-    assert captions == [heading for heading in re.findall(r"^## (.*)", index, re.MULTILINE) if heading != "Systems"]
-    pages = re.findall(r"^(?!:|```)(\S+)$", navigation, re.MULTILINE)
-    assert len(pages) == len(set(pages))
-    wanted = index[index.index("## Begin") :]
-    found = dict.fromkeys(re.findall(r"\]\(([^)#]+)\.md", wanted))
-    assert pages == [page for page in found if not page.startswith("../papers/pages/")]
-    assert "../papers/README" in pages
+def test_every_page_of_docs_is_in_the_navigation_once() -> None:
+    conf = module("conf")
+    names = [conf.INDEX, *(f"docs/{kind}/index" for kind in conf.KINDS)]
+    below = []
+    for name in names:
+        page = ROOT / f"{name}.md"
+        pages = conf.contents(name, page.read_text())
+        below += [(page.parent / f"{linked}.md").resolve().relative_to(ROOT).as_posix() for linked in pages]
+    assert len(below) == len(set(below))
+    written = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")} - {"docs/index.md"}
+    assert written <= set(below), "link it from the index of its folder"
+    assert {"README.md", "papers/README.md", "CHANGELOG.md", "fixtures/teachers/README.md"} >= set(below) - written
 
 
 def test_the_lab_book_has_every_page_of_its_own_in_its_contents() -> None:
-    contents = module("conf").chapters((ROOT / "papers/README.md").read_text()).split("\n")
-    pages = [line for line in contents if line.startswith("pages/")]
+    pages = module("conf").contents("papers/README", (ROOT / "papers/README.md").read_text())
     assert sorted(pages) == sorted(f"pages/{path.stem}" for path in (ROOT / "papers/pages").glob("*.md"))
+
+
+def test_old_addresses_lead_to_pages() -> None:
+    moved = module("conf").old_addresses()
+    assert len(moved) > 70
+    for old, new in moved.items():
+        assert (ROOT / f"docs/{new}.md").is_file(), old
+        assert not (ROOT / f"docs/{old}.md").exists(), old
+
+
+def test_a_redirect_is_written_at_each_old_address(tmp_path: Path) -> None:
+    conf = module("conf")
+    conf.write_redirects(SimpleNamespace(outdir=tmp_path), None)
+    for old, new in {"gate": "reference/gate", "generated/recipes": "results/recipes"}.items():
+        text = (tmp_path / f"docs/{old}.html").read_text()
+        target = re.search(r"url=([^\"]+)", text)
+        assert target
+        assert (tmp_path / f"docs/{old}.html").parent.joinpath(target[1]).resolve() == tmp_path / f"docs/{new}.html"

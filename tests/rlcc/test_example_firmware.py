@@ -24,7 +24,7 @@ from teachers.teacher import make_teacher
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs/example-firmware"
-PAGE, ACTION = ROOT / "docs/ci.md", ROOT / "action.yml"
+PAGE, ACTION = ROOT / "docs/how-to/ci.md", ROOT / "action.yml"
 WORKFLOW, HOOK = EXAMPLE / ".github/workflows/firmware.yml", EXAMPLE / ".pre-commit-config.yaml"
 BRAKES_ABOVE = 4294
 """The congestion feature's integer (Q20) of a flow at RL-CC's target."""

@@ -107,7 +107,7 @@ def test_the_sdist_holds_what_it_takes_to_build_and_to_test(first: Built) -> Non
 
 
 def test_the_metadata_names_no_place_that_is_not_there(first: Built) -> None:
-    """rlcc has no home on the network yet: an address would be made up (docs/install.md)."""
+    """rlcc has no home on the network yet: an address would be made up (docs/how-to/install.md)."""
     with zipfile.ZipFile(first.wheel) as wheel:
         text = wheel.read(next(name for name in wheel.namelist() if name.endswith("/METADATA"))).decode()
     metadata = Parser().parsestr(text)

@@ -1,5 +1,5 @@
 """Falcon's Swift (falcon_swift.py) beside netsim's: event by event the same window where the two read one paper alike,
-and each point where they do not, shown (docs/targets.md lists them)."""
+and each point where they do not, shown (docs/how-to/targets.md lists them)."""
 
 import numpy as np
 import pytest

@@ -225,7 +225,8 @@ OPENING = ("rl_cc", "losing", "told")
 
 
 def opened_wrongly(side: OnHost | InVm, student: str, *, connections: int = 60) -> list[str]:
-    """Connections from their first ACK to the policy's first decisions; where they were not as docs/targets.md says."""
+    """Connections from their first ACK to the policy's first decisions; where they were not as docs/how-to/targets.md
+    says."""
     rng, wrong = np.random.default_rng(5), []
     told = "device_rate_q20" in STUDENTS[student].observation.agents.event_names
     for number in range(connections):

@@ -1,5 +1,5 @@
 """MISRA C:2012 as far as cppcheck's addon checks it: the policy with each adapter, no violation but the deviations that
-docs/misra.md gives reasons for."""
+docs/reference/misra.md gives reasons for."""
 
 import re
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "misra.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "misra.md"
 PROGRAMS = {
     "rl_cc-generic": ("rl_cc", "generic", ("rlcc_policy.c", "rlcc_identity.c", "rlcc_main_loop.c")),
     "table-doca-pcc": ("table", "doca-pcc", ("rlcc_policy.c", "rlcc_doca_pcc.c")),
@@ -45,7 +45,7 @@ def cppcheck(request, run):
 
 
 def deviations() -> dict[str, str]:
-    """Rules that docs/misra.md deviates from, and their categories."""
+    """Rules that docs/reference/misra.md deviates from, and their categories."""
     rows = re.findall(r"^\| ([0-9.]+) \| (\w+) \| deviation", DOCUMENT.read_text(), flags=re.MULTILINE)
     return dict(rows)
 

@@ -56,8 +56,8 @@ def _table(rows: Sequence[Row]) -> str:
     lines = [
         "## Table 1",
         "Whole decisions, from the raw event to the new rate. Networks are the teachers' own in int8",
-        "([networks](../../docs/networks.md)), the trees are distilled from the MLP; each folder's vectors run on the",
-        "RTL, bit-equal to their integer meaning.",
+        "([networks](../../docs/how-to/networks.md)), the trees are distilled from the MLP; each folder's vectors run",
+        "on the RTL, bit-equal to their integer meaning.",
         "",
         "| | " + " | ".join(f"{row.contender.name}" for row in rows) + " |",
         "|---" * (len(rows) + 1) + "|",
@@ -90,7 +90,7 @@ def _network(rows: Sequence[Row], quick: Mapping[str, float]) -> str:
     lines = [
         "## In the network with that decision time",
         f"`{SCENARIO}`: 64 flows of four hosts to one receiver, 16 queue pairs a NIC; decisions wait for the NIC's one",
-        "engine ([the model](../../docs/engine-in-the-loop.md)). The emitted C decides, as late as above.",
+        "engine ([the model](../../docs/explanation/engine-in-the-loop.md)). The emitted C decides, as late as above.",
         f"{DURATION // 10**9} ms, measured from {begin} to {end} ms, mean of {len(SEEDS)} seeds.",
         "",
         "| " + " | ".join(heading) + " |",

@@ -125,7 +125,7 @@ DIFFER = re.compile(
 """Functions of math and NumPy, and draws, whose bits may differ from processor to processor."""
 OWNERS = ("np", "numpy", "math", "rng", "random")
 WAY = ("decision", "netsim", "distill", "codegen", "teachers/inference.py", "teachers/folding.py", "teachers/load.py")
-"""From a teacher to its student and firmware. What trains: docs/train.md."""
+"""From a teacher to its student and firmware. What trains: docs/how-to/train.md."""
 ALLOWED = {
     ("decision/ir/network.py", "@"): "integers whose sums are below 2^53: exact in any order",
     ("codegen/tuning.py", "**"): "shown to people",

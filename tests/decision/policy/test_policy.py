@@ -42,7 +42,7 @@ def test_the_example_is_the_one_in_the_modules_docstring_and_in_the_documentatio
         return [line for line in lines if line and not line.startswith(("policy.toml", "command"))]
 
     assert settings(decision.policy.policy.__doc__.split("\n", 2)[2]) == settings(GOOD)
-    page = (Path(__file__).parents[3] / "docs" / "policy-toml.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "policy-toml.md").read_text()
     assert settings(page.split("```toml\n")[1].split("```")[0]) == settings(GOOD)
 
 

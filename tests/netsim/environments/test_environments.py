@@ -31,7 +31,7 @@ from netsim.network import MS
 from netsim.policies import native
 from netsim.scenarios import Flow, Scenario, long_short
 
-DOCS = Path(__file__).resolve().parents[3] / "docs/environments.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs/how-to/environments.md"
 LIMITS = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
 SHORT = Task("many-to-one:4", limits=LIMITS, duration_ps=MS)
 COMING_AND_GOING = Task(long_short(5, period_ps=MS, short_bytes=40_000), duration_ps=4 * MS)

@@ -111,7 +111,7 @@ def test_every_input_is_handed_on_and_every_option_is_one() -> None:
     handed = set(re.findall(r"\$RLCC_([A-Z_]+)", judge_script()))
     assert {f"RLCC_{name}" for name in handed} == set(re.findall(r"^        (RLCC_[A-Z_]+): ", text, re.MULTILINE))
     assert set(re.findall(r"(--[a-z-]+) \"", judge_script())) <= options_of("gate")
-    documented = {name for row in re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/ci.md").read_text(), re.MULTILINE)
+    documented = {name for row in re.findall(r"^\| (`[^|]*) \|", (ROOT / "docs/how-to/ci.md").read_text(), re.MULTILINE)
                   for name in re.findall(r"`([a-z-]+)`", row)}  # fmt: skip
     assert declared <= documented
 

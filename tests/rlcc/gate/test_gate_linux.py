@@ -1,5 +1,5 @@
 """The gate's checks on a real kernel: netsim must predict what the firmware did there. The guests are replaced; what
-they do is in tests/rlcc/evaluation and on docs/generated/linux.md."""
+they do is in tests/rlcc/evaluation and on docs/results/linux.md."""
 
 import json
 from collections.abc import Callable

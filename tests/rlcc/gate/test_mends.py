@@ -14,7 +14,7 @@ def test_the_knobs_that_helped_are_told_the_best_first_and_no_others(monkeypatch
     counted = {"loss": {"rounds": (17, 17, 0.1), "window": (8, 14, 0.2), "trees": (5, 9, 0.1), "depth": (6, 12, 0.3)}}
     monkeypatch.setattr(mends, "_counted", lambda: counted)
     told = "more distill.rounds (in 17 of 17 students), more distill.window (in 8 of 14 students)"
-    assert mend("loss") == f"; what usually brings loss nearer: {told}; see docs/generated/knobs.md"
+    assert mend("loss") == f"; what usually brings loss nearer: {told}; see docs/results/knobs.md"
     assert mend("latency") == ""
 
 

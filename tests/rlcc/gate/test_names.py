@@ -13,11 +13,11 @@ from rlcc.gate.verdict import Group, Verdict
 from verify.trusted.properties import Property
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs/gate.md").read_text()
+PAGE = (ROOT / "docs/reference/gate.md").read_text()
 
 
 def table(heading: str) -> list[list[str]]:
-    """The rows of the first table under a heading of docs/gate.md."""
+    """The rows of the first table under a heading of docs/reference/gate.md."""
     rows = PAGE.partition(f"\n## {heading}\n")[2].partition("\n|")[2].partition("\n\n")[0].splitlines()
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows[2:] if row]
 

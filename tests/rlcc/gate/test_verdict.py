@@ -15,7 +15,7 @@ from rlcc.gate.verdict import Check, Verdict
 from rlcc.reports import folder
 from rlcc.reports.legend import COLUMNS
 
-DOCUMENTED = Path(__file__).resolve().parents[3] / "docs" / "verdict.schema.json"
+DOCUMENTED = Path(__file__).resolve().parents[3] / "docs" / "reference" / "verdict.schema.json"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def failed() -> Verdict:
 
 def test_the_schema_in_the_docs_is_the_codes() -> None:
     assert json.loads(DOCUMENTED.read_text()) == verdict.schema(), (
-        "write docs/verdict.schema.json anew: "
+        "write docs/reference/verdict.schema.json anew: "
         "python -c 'import json; from rlcc.gate import verdict; print(json.dumps(verdict.schema(), indent=2))'"
     )
 

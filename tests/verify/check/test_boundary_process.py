@@ -144,7 +144,7 @@ def test_the_limits_are_those_of_the_page_and_of_the_command(steps: Steps, monke
         judged(ANYTHING, Path("folder"), "cvc5", print, Limits())
     with pytest.raises(Refused, match="after 1800 s"):
         Talk(monkeypatch, ("progress", "on"), seconds=5000).answer(limits=Limits())
-    page = (ROOT / "docs" / "verify.md").read_text()
+    page = (ROOT / "docs" / "reference" / "verify.md").read_text()
     assert "1800 s (`--time-limit`; " in page
     assert "8 GiB of memory" in page
     assert next(p for p in command.params if p.name == "time_limit").default == 1800
