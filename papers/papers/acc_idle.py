@@ -155,8 +155,9 @@ def page(found: Idled, seeds: int) -> str:
             f"{PAPER_SAVED} % less CPU by it. Here it is `idle` of "
             "[a cohort](../../docs/explanation/netsim.md#agents-beside-the-flows) and of "
             "[a recipe's agents](../../docs/reference/run.md#networks-and-agents), for agents of any kind: "
-            "an agent whose signal has not exceeded a knob in force at so many looks in a row is not asked until it does. "
-            "Whether three slots are of both conditions the paper does not say; *after 3* and *after 1* are the two readings.",
+            "an agent whose signal has not exceeded a knob in force at so many looks in a row is not asked until it "
+            "does. Whether three slots are of both conditions the paper does not say; *after 3* and *after 1* are "
+            "the two readings.",
             "",
             f"The 288 hosts of [ACC's page](acc.md), {DURATION_PS // MS} ms of which {SETTLED_PS // MS} are "
             f"left out, {seeds} seeds; the C of the student sets each queue of a switch every 50 us, its ports wait "

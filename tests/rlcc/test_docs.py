@@ -143,7 +143,7 @@ def test_the_run_that_shows_properties_found_what_the_page_of_all_policies_has()
 
 def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert readme.count("\n") < 150
+    assert readme.count("\n") < 100
     shown = re.search(r"## A verdict\n.*?```text\n(.*?)```", readme, re.DOTALL)
     given = re.search(r"```text\n(.*?)```", (DOCS / "results/recipes.md").read_text(), re.DOTALL)
     assert shown
@@ -153,6 +153,36 @@ def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
         _, there, rest = rest.partition("\n" + part)
         assert there, f"docs/results/recipes.md has not, or not there:\n{part}"
         rest = "\n" + rest
+
+
+SHOWN = {
+    "RL-CC, trees": "RL-CC tree",
+    "DCQCN, lossy": "DCQCN",
+    "DCQCN with PFC": "DCQCN, PFC",
+    "HPCC": "HPCC",
+    "Swift": "Swift",
+}
+"""Beginning of a row of README's results -> its row in the lab book's table 1."""
+
+
+def test_results_in_the_readme_are_those_of_the_lab_book() -> None:
+    readme = section(ROOT / "README.md", "results")
+    tables: dict[str, dict[str, list[float]]] = {}
+    metric = ""
+    for line in section(ROOT / "papers/pages/tables.md", "pcc-rl-table-1-many-to-one"):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and cells[-1].endswith("to 1"):
+            metric = cells[0]
+        elif line.startswith("|") and re.match(r"[+-]?\d", cells[1]) and len(cells) == 5:
+            ours = [float(re.split("[ /±]", cell)[0].replace(",", "")) for cell in cells[1:]]
+            tables.setdefault(metric, {})[cells[0].split(" / ")[0]] = ours
+    for begin, name in SHOWN.items():
+        row = next(line for line in readme if line.startswith(f"| {begin}"))
+        queue, goodput, drops = (tables[kind][name] for kind in ("queue latency us", "goodput", "drops Gb/s"))
+        cells = [cell.strip() for cell in row.strip("|").split("|")]
+        assert cells[1:3] == [f"{queue[n]:,.0f} us" for n in (1, 3)], name
+        assert cells[3:5] == [f"{goodput[n]:.3f}" for n in (1, 3)], name
+        assert cells[5] == ("yes" if drops[3] else "no"), name
 
 
 def test_a_source_that_is_named_by_a_key_stands_in_the_bibliography() -> None:
