@@ -37,44 +37,44 @@ Stage = Literal["rollout", "distill", "emit", "emulate", "verify", "gate"]
 
 @dataclass(frozen=True)
 class Artefact:
-    """A folder that rlcc wrote."""
+    """A folder that rlcc wrote; ``path`` is the folder."""
 
     path: Path
 
     @property
     def manifest(self) -> Opened:
-        """Files, parents, tools and seed; InputError where a file is not as it was written."""
+        """Returns files, parents, tools and seed. Raises InputError if a file differs from what was written."""
         return manifest_of(self.path, type(self).__name__.lower())
 
     @property
     def hash(self) -> str:
-        """SHA-256 over all of it, hexadecimal."""
+        """Returns the SHA-256 of all files, hexadecimal."""
         return self.manifest.hash
 
 
 @dataclass(frozen=True)
 class Teacher(Artefact):
-    """The trained policy; also a weights file that rlcc did not write, which has no manifest."""
+    """The trained policy. It may be a weights file from elsewhere, which has no manifest."""
 
     def load(self) -> teachers.teacher.Teacher:
-        """Policy and float32 weights; nothing of the file is run."""
+        """Returns policy and float32 weights; runs no code from the file."""
         from teachers.load import load
 
         return load(self.path)
 
     @property
     def hash(self) -> str:
-        """Of policy and weights, whatever file they came from."""
+        """Returns the SHA-256 of policy and weights, for every file format."""
         return self.load().hash
 
 
 @dataclass(frozen=True)
 class Rollouts(Artefact):
-    """What the teacher decided in the network, a row a decision."""
+    """The teacher's decisions in simulated networks, one row per decision."""
 
     def table(self) -> pa.Table:
-        """All columns (docs/reference/rollout.md): raw integer signals, ``feature.<name>``, the teacher's action, the
-        applied."""
+        """Returns all columns: raw integer signals, ``feature.<name>``, the teacher's action and the applied action
+        (docs/reference/rollout.md)."""
         with needed():
             import pyarrow as pa
             import pyarrow.parquet as pq
@@ -86,24 +86,24 @@ class Rollouts(Artefact):
 
 @dataclass(frozen=True)
 class Student(Artefact):
-    """The integer trees."""
+    """The distilled policy: integer trees."""
 
     def load(self) -> decision.policy.student.Student:
-        """Forest (integer thresholds and leaves), observation, action map, and ``report`` of how it was distilled."""
+        """Returns forest (integer thresholds, leaves), observation, action map, and ``report`` of the distillation."""
         return student_of(self.manifest)
 
 
 @dataclass(frozen=True)
 class Firmware(Artefact):
-    """The emitted C, and the certificate beside it."""
+    """The emitted C, and the certificate next to it."""
 
     @property
     def files(self) -> list[str]:
-        """Their names, sorted."""
+        """Returns the names of all files, sorted."""
         return sorted(self.manifest.files)
 
     def text(self, name: str | None = None) -> str:
-        """A file of it; None: the C of the decision. InputError where it has none of that name."""
+        """Returns the text of a file, by default of the decision's C. Raises InputError if there is no such file."""
         from emulator.firmware import SOURCE, prefix_of, under
 
         artefact = self.manifest
@@ -114,7 +114,7 @@ class Firmware(Artefact):
 
     @property
     def certificate(self) -> Certificate | None:
-        """What was proved of it; None where nothing was. It is read, not checked again: the gate does that."""
+        """Returns the certificate, None if nothing was proved. It is read, not checked: the gate checks it."""
         from verify.trusted.certificate import read_certificate
 
         path = self.path.resolve().parent / CERTIFICATE
@@ -122,17 +122,17 @@ class Firmware(Artefact):
 
     @property
     def worst_case_cycles(self) -> int | None:
-        """Of all inputs, proved; None where nothing was."""
+        """Returns the proved worst case over all inputs, in cycles; None if nothing was proved."""
         certificate = self.certificate
         return certificate.claims.worst_case.cycles if certificate else None
 
 
 @dataclass(frozen=True)
 class Verdict(Artefact):
-    """The outcome of the gate, and why."""
+    """The outcome of the gate, with every check."""
 
     def load(self) -> rlcc.gate.verdict.Verdict:
-        """Every check with its value and limit, and ``measured`` as numbers."""
+        """Returns all checks, each with its figure and limit, and as numbers in ``measured``."""
         from rlcc.gate.verdict import parsed
         from rlcc.reports.folder import JSON
 
@@ -140,11 +140,11 @@ class Verdict(Artefact):
 
     @property
     def passed(self) -> bool:
-        """Whether the outcome is PASS; QUICK PASS is none."""
+        """Returns whether the outcome is PASS. QUICK PASS does not count."""
         return self.load().passed
 
     def _repr_markdown_(self) -> str:
-        """Jupyter shows the table of summary.md."""
+        """Returns the table of summary.md, for Jupyter."""
         from rlcc.reports.folder import MARKDOWN
 
         return self.manifest.text(MARKDOWN)
@@ -159,26 +159,30 @@ class Run:
 
     @property
     def rollouts(self) -> Rollouts:
+        """Returns the recorded decisions."""
         return Rollouts(self.path / "rollouts")
 
     @property
     def student(self) -> Student:
+        """Returns the distilled policy."""
         return Student(self.path / "student")
 
     @property
     def firmware(self) -> Firmware:
+        """Returns the emitted C."""
         return Firmware(self.path / "firmware")
 
     @property
     def verdict(self) -> Verdict:
+        """Returns the outcome of the gate."""
         return Verdict(self.path / "verdict")
 
 
 def run(recipe: str | Path, out: str | Path | None = None, *, start: Stage = "rollout") -> Run:
-    """`rlcc run`: every stage of a recipe, a file or the name of one that came with rlcc, from ``start`` on.
+    """Runs a recipe as `rlcc run` does, from the stage ``start`` on, and returns its artefacts.
 
-    Prints the figures of each stage and the gate's table. A FAIL is a verdict, not an error; InputError where it
-    could not run.
+    ``recipe`` is a file, or the name of a recipe shipped with rlcc. Prints the figures of each stage and the gate's
+    table. FAIL is a verdict, not an error. Raises InputError if a stage could not run.
     """
     from rlcc.commands.run import STAGES, command
 
@@ -191,7 +195,7 @@ def run(recipe: str | Path, out: str | Path | None = None, *, start: Stage = "ro
 
 
 def opened(recipe: str | Path, out: str | Path | None = None) -> Run:
-    """What an earlier run of the recipe left; nothing is run."""
+    """Returns the artefacts of an earlier run of the recipe. Runs nothing."""
     from rlcc.commands.run import RUNS
     from rlcc.recipe import load_recipe, teacher_path
 
@@ -209,11 +213,11 @@ def import_log(
     labels: Callable[..., Any] | str | None = None,
     allow_gaps: bool = False,
 ) -> Rollouts:
-    """`rlcc import`: a log becomes rollouts with labels (docs/reference/import.md).
+    """Turns a log into rollouts with labels as `rlcc import` does, and returns them (docs/reference/import.md).
 
-    ``log``: a file, or columns [rows] by name; ``columns``: rlcc's name to "COLUMN in UNIT"; ``labels``: a function
-    ``decide(rows, state) -> outputs, state``, or "module:function". Prints the figures of the stage. InputError names
-    row and column of what is wrong.
+    ``log`` is a file, or columns [rows] by name. ``columns`` maps rlcc's names to "COLUMN in UNIT". ``labels`` is a
+    function ``decide(rows, state) -> outputs, state``, or "module:function". Prints the figures of the stage. Raises
+    InputError, which names the wrong row and column.
     """
     from rlcc import stages
     from rlcc.commands.console import stage
@@ -239,12 +243,12 @@ def distill(
     seed: int = 1,
     **options: Any,
 ) -> Student:
-    """`rlcc distill` of imported rollouts: a student of recorded labels (docs/how-to/simulators.md).
+    """Fits a student to imported rollouts as `rlcc distill` does, and returns it (docs/how-to/simulators.md).
 
-    ``simulator``: an object with ``run(student, scenario, seed) -> rows``, or a command, in which DAgger rounds run;
-    ``scenarios``: in its own words. ``teacher`` or ``labels``: who labelled the rollouts, where that was no column and,
-    for a function, where its module cannot be imported by name. ``options``: keys of [distill] in a recipe.
-    Prints the figures of the stage. InputError where something does not fit.
+    ``simulator`` runs the DAgger rounds: an object with ``run(student, scenario, seed) -> rows``, or a command.
+    ``scenarios`` are names that the simulator knows. ``teacher`` or ``labels`` labelled the rollouts; give it if the
+    labels were no column and, for a function, if its module cannot be imported by name. ``options`` are keys of
+    [distill] in a recipe. Prints the figures of the stage. Raises InputError if the arguments do not fit together.
     """
     from decision.artefact.documents import validate
     from distill.options import DistillOptions
