@@ -42,6 +42,7 @@ COPIED = (
     "dpa-forest",
     "other-libraries",
     "example-firmware",
+    "example-engine",
     "example-switch",
 )
 
