@@ -57,7 +57,7 @@ def sentences(text: str) -> list[str]:
     """Returns the sentences of a paragraph without its links' addresses and code."""
     text = re.sub(r"!?\[([^]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"``?[^`]*``?", "code", text)
-    parts = re.split(r"(?<=[.!?:])\s+(?=[A-Z*])", " ".join(text.split()))
+    parts = re.split(r"(?:(?<=[.!?:])|(?<=[.!?]\*\*))\s+(?=[A-Z*])", " ".join(text.split()))
     return [part for part in parts if len(part.split()) > 2]
 
 
