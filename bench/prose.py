@@ -33,7 +33,7 @@ BANNED = {
     "whoever": r"\bwhoever\b",
     "said of": r"\bsaid of\b",
 }
-"""Name -> pattern of words that shared readers had to read twice."""
+"""Name -> pattern of words that a reader of the field has to read twice."""
 PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify", "rlcc", "bench")
 
 
@@ -81,7 +81,8 @@ def is_last(sentence: str) -> bool:
 def markdown(text: str) -> list[str]:
     """Returns the paragraphs, list items and table cells of a page, no code and no headings."""
     text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    paragraphs, lines = [], []
+    paragraphs: list[str] = []
+    lines: list[str] = []
     for line in [*text.split("\n"), ""]:
         row = line.lstrip().startswith("|")
         if row or not line.strip() or re.match(r"\s*(?:[-*]|\d+\.) |#|    ", line):
@@ -105,7 +106,9 @@ def docstrings(text: str) -> Iterator[tuple[str, str]]:
 
 def comments(text: str) -> list[str]:
     """Returns the blocks of comments of a Python file."""
-    blocks, lines, last = [], [], 0
+    blocks: list[str] = []
+    lines: list[str] = []
+    last = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             if token.start[0] != last + 1 and lines:
@@ -114,6 +117,44 @@ def comments(text: str) -> list[str]:
             lines.append(token.string.lstrip("#!: "))
             last = token.start[0]
     return [block for block in [*blocks, " ".join(lines)] if block.strip()]
+
+
+VERB = re.compile(r"(?:Returns|Raises|Yields|[A-Z][a-z]+s)\b")
+"""How a function's docstring begins: what it returns or does, in the third person."""
+
+
+def formless(text: str) -> list[str]:
+    """Returns the public functions whose docstring does not begin with a verb in the third person."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            said = ast.get_docstring(node)
+            if said and not VERB.match(said.lstrip("`*")):
+                found.append(node.name)
+    return found
+
+
+def messages(text: str) -> list[str]:
+    """Returns the messages of errors that a Python file raises, with `x` for each value in them."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Call(func=ast.Name("InputError" | "ValueError"), args=[message, *_]):
+                parts = [part for part in ast.walk(message) if isinstance(part, ast.Constant | ast.FormattedValue)]
+                found.append(" ".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts))
+    return found
+
+
+def owners() -> dict[str, list[str]]:
+    """Returns class -> the modules that define it, if there are several. Leading underscores do not count."""
+    found: dict[str, list[str]] = {}
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                name = node.name if isinstance(node, ast.ClassDef) else ""
+                if name:
+                    found.setdefault(name.strip("_"), []).append(path.relative_to(ROOT).as_posix())
+    return {name: modules for name, modules in found.items() if len(modules) > 1}
 
 
 def paragraphs_of(path: Path) -> list[str]:
