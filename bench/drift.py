@@ -47,7 +47,7 @@ TRAFFIC: dict[str, tuple[tuple[str, bool], ...]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class DriftRow:
     """A network: how far it is from what the student was made on, and how far the student then is off its teacher
     (decisions that differ of a choice, else the root mean square of the action)."""
 
@@ -57,7 +57,7 @@ class Row:
     error: float
 
 
-def rows(name: str, folder: Path) -> list[Row]:
+def rows(name: str, folder: Path) -> list[DriftRow]:
     """Of the student in the folder, made by the recipe of this name."""
     path = ROOT / "recipes" / f"{name}.toml"
     recipe, hash = load_recipe(path), opened(folder, "student").hash
@@ -70,13 +70,15 @@ def rows(name: str, folder: Path) -> list[Row]:
         options = recipe.rollout.model_copy(update={"scenarios": [scenario], "seeds": [SEED]})
         runs = collect(policy, options, deployment)
         each.append(
-            Row(scenario, own, drift(seen_in(hash, student, runs), made_on), error_in(runs, student, teacher, SEED))
+            DriftRow(
+                scenario, own, drift(seen_in(hash, student, runs), made_on), error_in(runs, student, teacher, SEED)
+            )
         )
         print(f"drift: {name}, {scenario}", file=sys.stderr, flush=True)
     return each
 
 
-def section(name: str, each: Sequence[Row]) -> str:
+def section(name: str, each: Sequence[DriftRow]) -> str:
     heading = ["network", "made on it", "decisions", "apart", "beyond", "never met", "says", "off its teacher"]
     lines = [
         [

@@ -53,7 +53,7 @@ OVERLOAD = (
 
 
 @dataclass(frozen=True)
-class Decider:
+class EngineDecider:
     """Who decides, and what a decision takes; 0: the core says so."""
 
     name: str
@@ -62,7 +62,7 @@ class Decider:
 
 
 @contextmanager
-def deciders(firmware: Path) -> Iterator[dict[str, Decider]]:
+def deciders(firmware: Path) -> Iterator[dict[str, EngineDecider]]:
     """[RLCC] table 1: trees 0.9 us, MLP 17 us, small LSTM 450 us; our trees on the core, the LSTM were it fast."""
     with ExitStack() as stack:
 
@@ -75,17 +75,17 @@ def deciders(firmware: Path) -> Iterator[dict[str, Decider]]:
         assert not isinstance(core, BaselineSpec)
         mlp, lstm = of(TEACHERS / "rl-cc-mlp"), of(TEACHERS / "rl-cc-lstm-small")
         found = (
-            Decider("trees on ibex-small", core, 0),
-            Decider("trees, 0.9 us", of(firmware), 900_000),
-            Decider("MLP, 17 us", mlp, 17 * US),
-            Decider("LSTM, 450 us", lstm, 450 * US),
-            Decider("LSTM, 0.9 us", lstm, 900_000),
+            EngineDecider("trees on ibex-small", core, 0),
+            EngineDecider("trees, 0.9 us", of(firmware), 900_000),
+            EngineDecider("MLP, 17 us", mlp, 17 * US),
+            EngineDecider("LSTM, 450 us", lstm, 450 * US),
+            EngineDecider("LSTM, 0.9 us", lstm, 900_000),
         )
         yield {decider.name: decider for decider in found}
 
 
 @dataclass(frozen=True)
-class Found:
+class EngineFigures:
     """One run: metrics of the window, and a millisecond a row what happened."""
 
     metrics: dict[str, float]
@@ -95,10 +95,10 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Task:
+class EngineTask:
     """Who decides where, on engines: with several seeds, or the first only."""
 
-    decider: Decider
+    decider: EngineDecider
     scenario: str
     engines: Engines | None
     length_ms: int = LENGTH_MS
@@ -122,17 +122,17 @@ class Task:
         ]
 
 
-def run(tasks: Sequence[Task]) -> list[list[Found]]:
+def run(tasks: Sequence[EngineTask]) -> list[list[EngineFigures]]:
     """What each seed of each task gave."""
     trials = [trial for task in tasks for trial in task.trials()]
     found = iter([_found(outcome) for outcome in run_trials(trials)])
     return [list(islice(found, len(task.seeds))) for task in tasks]
 
 
-def _found(outcome: Outcome) -> Found:
+def _found(outcome: Outcome) -> EngineFigures:
     samples = outcome.samples
     assert samples is not None
-    return Found(
+    return EngineFigures(
         outcome.metrics,
         samples.queue_bytes.astype(np.float64) / 1e3,
         samples.mean_gbps.astype(np.float64) * outcome.flows / 100,
@@ -140,7 +140,7 @@ def _found(outcome: Outcome) -> Found:
     )
 
 
-def mean(found: list[Found], name: str) -> float:
+def mean(found: list[EngineFigures], name: str) -> float:
     return float(np.mean([f.metrics.get(name, nan) for f in found]))
 
 
@@ -151,12 +151,12 @@ def table(heading: tuple[str, ...], rows: list[list[str]]) -> None:
     print(flush=True)
 
 
-def sustained(who: dict[str, Decider]) -> None:
+def sustained(who: dict[str, EngineDecider]) -> None:
     """A NIC that sends at line rate from 256 queue pairs, a probe a burst: more events than one engine can handle."""
     print("## Decisions that one engine sustains, many-to-one:1x256\n")
     rows = []
     for name in ("trees on ibex-small", "trees, 0.9 us", "MLP, 17 us", "LSTM, 450 us"):
-        m = run([Task(who[name], "many-to-one:1x256", Engines(1), WINDOW_MS[1], SEEDS[:1])])[0][0].metrics
+        m = run([EngineTask(who[name], "many-to-one:1x256", Engines(1), WINDOW_MS[1], SEEDS[:1])])[0][0].metrics
         rows.append(
             [
                 name,
@@ -171,11 +171,11 @@ def sustained(who: dict[str, Decider]) -> None:
     table(("", "handler us", "decisions/s", "busy", "event to rate us", "p99 us", "waiting"), rows)
 
 
-def overload(who: dict[str, Decider]) -> dict[tuple[str, str, int], list[Found]]:
+def overload(who: dict[str, EngineDecider]) -> dict[tuple[str, str, int], list[EngineFigures]]:
     """Flows that share the engines of four NICs."""
     names = ("trees on ibex-small", "MLP, 17 us", "LSTM, 450 us", "LSTM, 0.9 us")
     tasks = [(scenario, name, engines) for scenario in FLOWS for name in names for engines in ENGINES]
-    found = run([Task(who[name], scenario, Engines(engines)) for scenario, name, engines in tasks])
+    found = run([EngineTask(who[name], scenario, Engines(engines)) for scenario, name, engines in tasks])
     print(f"## Flows of four NICs, {WINDOW_MS[0]} to {WINDOW_MS[1]} ms; drops within {LENGTH_MS} ms\n")
     rows = []
     for (scenario, name, engines), runs in zip(tasks, found, strict=True):
@@ -198,9 +198,9 @@ def overload(who: dict[str, Decider]) -> dict[tuple[str, str, int], list[Found]]
     return dict(zip(tasks, found, strict=True))
 
 
-def policies_of_overload(who: dict[str, Decider]) -> None:
+def policies_of_overload(who: dict[str, EngineDecider]) -> None:
     tasks = [(name, engines) for name in ("MLP, 17 us", "LSTM, 450 us") for engines in OVERLOAD]
-    found = run([Task(who[name], "many-to-one:4x16", engines) for name, engines in tasks])
+    found = run([EngineTask(who[name], "many-to-one:4x16", engines) for name, engines in tasks])
     print("## What overload does, many-to-one:4x16 on one engine a NIC\n")
     rows = []
     for (name, engines), runs in zip(tasks, found, strict=True):
@@ -224,11 +224,11 @@ def policies_of_overload(who: dict[str, Decider]) -> None:
     table((*heading, "drops until ms"), rows)
 
 
-def traffic_that_changes(who: dict[str, Decider]) -> None:
+def traffic_that_changes(who: dict[str, EngineDecider]) -> None:
     names = ("trees on ibex-small", "MLP, 17 us", "LSTM, 450 us", "LSTM, 0.9 us")
     tasks = [(name, engines) for name in names for engines in (*ENGINES, None)]
     found = run(
-        [Task(who[name], "websearch:60%", None if n is None else Engines(n), length_ms=200) for name, n in tasks]
+        [EngineTask(who[name], "websearch:60%", None if n is None else Engines(n), length_ms=200) for name, n in tasks]
     )
     print("## Flows that come and go, websearch:60%, 16 hosts\n")
     rows = []
@@ -252,7 +252,7 @@ def traffic_that_changes(who: dict[str, Decider]) -> None:
     table((*heading, "loss"), rows)
 
 
-def draw(found: dict[tuple[str, str, int], list[Found]]) -> None:
+def draw(found: dict[tuple[str, str, int], list[EngineFigures]]) -> None:
     """Queue and goodput of 64 flows over time, the first seed: one engine a NIC, and more of them for the LSTM."""
     lines = (
         ("trees on ibex-small", 1, "#0072B2"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.codegen.outside import Outside, outside_subjects
+from bench.codegen.outside import OutsideExporter, outside_subjects
 from bench.drawn.judged import Checked, Proved, judged_build
 from bench.drawn.students import of_many_trees
 from codegen.emit import Emission, emit_body
@@ -44,7 +44,7 @@ Emit = Callable[[Path, Options], dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Case:
+class EnsembleCase:
     """``emit`` writes the firmware folder; ``form`` is what is asked for."""
 
     name: str
@@ -59,41 +59,41 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Row:
+class EnsembleRow:
     """``form``: what the trees took. ``proved`` is None where nothing was emitted, for which ``problem`` is why."""
 
-    case: Case
+    case: EnsembleCase
     form: str = ""
     proved: Proved | None = None
     checked: Checked | None = None
     problem: str = ""
 
 
-def cases() -> Iterator[Case]:
+def cases() -> Iterator[EnsembleCase]:
     """All of the page."""
     for trees, levels in MANY:
         emit = partial(_student, of_many_trees(trees, levels))
         name = f"{trees} trees of depth {levels}, 12 features"
         for compiler, opt in COMPILED:
-            yield Case(name, emit, compiler, opt)
-        yield Case(name, emit, "clang", "-O2", "index")
+            yield EnsembleCase(name, emit, compiler, opt)
+        yield EnsembleCase(name, emit, "clang", "-O2", "index")
     models, absent = outside_subjects(SEED)
     if absent:
         raise InputError(f"{', '.join(absent)} could not be made: {next(iter(absent.values()))}; run `make setup-test`")
     for model in models:
         for compiler in ("clang", "gcc"):
-            yield Case(model.name, partial(_model, model), compiler, "-O2")
+            yield EnsembleCase(model.name, partial(_model, model), compiler, "-O2")
 
 
 def _student(student: Student, folder: Path, options: Options) -> dict[str, Any]:
     return emit_body(StudentBody(student, "0" * 64), folder, Emission("generic", options=options))
 
 
-def _model(model: Outside, folder: Path, options: Options) -> dict[str, Any]:
+def _model(model: OutsideExporter, folder: Path, options: Options) -> dict[str, Any]:
     return emit_model(model.integers, folder, parents={}, options=options)
 
 
-def row(case: Case) -> Row:
+def row(case: EnsembleCase) -> EnsembleRow:
     """What becomes of it."""
     with TemporaryDirectory() as name:
         folder = Path(name) / "firmware"
@@ -101,11 +101,11 @@ def row(case: Case) -> Row:
             details = case.emit(folder, Options(form=case.form))
             build = built(folder, profile=PROFILE, compiler=case.compiler, opt=case.opt)
         except InputError as error:
-            return Row(case, problem=str(error))
-        return Row(case, details["form"]["form"], *judged_build(build, SECONDS, SECONDS))
+            return EnsembleRow(case, problem=str(error))
+        return EnsembleRow(case, details["form"]["form"], *judged_build(build, SECONDS, SECONDS))
 
 
-def page(rows: Sequence[Row], command: str) -> str:
+def page(rows: Sequence[EnsembleRow], command: str) -> str:
     """As Markdown: the counts, then a row a case."""
     proved = [r for r in rows if r.proved and not r.proved.problem]
     held = [r for r in proved if r.checked and not r.checked.problem]
@@ -124,7 +124,7 @@ most`), the truth lies between the two. Random trees ask about what the agent di
 {table(titles, [cells(r) for r in rows])}"""
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: EnsembleRow) -> list[str]:
     """One row of the table."""
     asked = [row.case.name, row.form, f"{row.case.compiler} {row.case.opt}"]
     p, c = row.proved, row.checked

@@ -62,7 +62,7 @@ Metrics = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Pair:
+class FidelityPair:
     """A student and the teacher that it was distilled from."""
 
     name: str
@@ -71,7 +71,7 @@ class Pair:
     teacher: PolicySpec
 
     @staticmethod
-    def of(folder: Path) -> "Pair":
+    def of(folder: Path) -> "FidelityPair":
         """What `rlcc run` has left. InputError where it is of no recipe here, or of another teacher."""
         if folder.name not in RECIPES:
             raise InputError(f"{folder} is of none of {', '.join(RECIPES)}; give the folder of such a run")
@@ -81,14 +81,14 @@ class Pair:
             raise InputError(f"{folder} holds a student of another teacher; run recipes/{recipe.name} again")
         student = load_student(folder / "student" / STUDENT_NAME)
         decided = interpreted(student)
-        return Pair(folder.name, manifest.hash, decided, native(teacher.policy, teacher.weights))
+        return FidelityPair(folder.name, manifest.hash, decided, native(teacher.policy, teacher.weights))
 
     def roles(self) -> Sequence[tuple[PolicySpec, int]]:
         """Who decides, and how much later than usual, in ps: teacher, student, and the teacher a little later."""
         return (self.teacher, 0), (self.student, 0), (self.teacher, LATER_PS)
 
 
-def page(pairs: Sequence[Pair], seeds: Sequence[int], where: Place, kept: Kept) -> str:
+def page(pairs: Sequence[FidelityPair], seeds: Sequence[int], where: Place, kept: Kept) -> str:
     """The tables as Markdown, one a recipe."""
     places = [(s, pair.name, role) for pair in pairs for s in SCENARIOS for role in ROLES]
     trials = [
@@ -174,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
     try:
-        pairs = [Pair.of(folder) for folder in options.runs or [ROOT / "runs" / name for name in RECIPES]]
+        pairs = [FidelityPair.of(folder) for folder in options.runs or [ROOT / "runs" / name for name in RECIPES]]
         write_atomically(options.out, page(pairs, range(11, 11 + options.seeds), place_of(options), Kept(KEPT)))
     except InputError as error:
         print(f"fidelity: {error}", file=sys.stderr)

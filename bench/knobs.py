@@ -69,7 +69,7 @@ NEARER = 0.9
 """A step counts where no more than that is left."""
 
 
-class Bed:
+class KnobBed:
     """What all students are distilled from and judged beside: made once."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Bed:
 
 
 @dataclass(frozen=True)
-class Step:
+class KnobStep:
     """One step of a knob, of students that are beyond a limit: in how many it brings them nearer, within, of how many;
     and how much of what they are off is left in the median."""
 
@@ -123,7 +123,7 @@ def settings() -> list[Setting]:
     return [each for each in product(*KNOBS.values()) if each[-1] == 0 or each[place] == TEACHERS_WINDOW]
 
 
-def steps(students: Mapping[Setting, Times], kind: str) -> dict[str, Step]:
+def steps(students: Mapping[Setting, Times], kind: str) -> dict[str, KnobStep]:
     """By knob, those that leave least first."""
     made = {}
     for place, (knob, values) in enumerate(KNOBS.items()):
@@ -136,7 +136,7 @@ def steps(students: Mapping[Setting, Times], kind: str) -> dict[str, Step]:
         if pairs:
             left = [after / before for before, after in pairs]
             nearer, within = sum(one <= NEARER for one in left), sum(after <= 1 for _, after in pairs)
-            made[knob] = Step(nearer, within, len(pairs), round(median(left), 2))
+            made[knob] = KnobStep(nearer, within, len(pairs), round(median(left), 2))
     return dict(sorted(made.items(), key=lambda item: item[1].left))
 
 
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     students = _read(asked.results)
     left = [setting for setting in settings() if setting not in students][: asked.limit]
-    bed = Bed() if left else None
+    bed = KnobBed() if left else None
     for setting in left:
         assert bed is not None
         students[setting] = bed.judged(setting)

@@ -33,7 +33,7 @@ SETTLED = (50 * MS, 170 * MS)
 
 
 @dataclass(frozen=True)
-class Place:
+class LimitNetwork:
     """A network, and when in its run it is measured."""
 
     scenario: str
@@ -45,17 +45,17 @@ class Place:
 
 
 PLACES = (
-    *(Place(f"many-to-one:{n}", START) for n in (64, 1024, 8192)),
-    *(Place(f"many-to-one:{n}@fat-tree:4:25", SETTLED) for n in (64, 256, 1024)),
-    Place("many-to-one:1024@fat-tree:4", SETTLED),
-    *(Place(f"long-short:{n}", SETTLED) for n in (33, 129)),
-    Place("incast:32", SETTLED),
+    *(LimitNetwork(f"many-to-one:{n}", START) for n in (64, 1024, 8192)),
+    *(LimitNetwork(f"many-to-one:{n}@fat-tree:4:25", SETTLED) for n in (64, 256, 1024)),
+    LimitNetwork("many-to-one:1024@fat-tree:4", SETTLED),
+    *(LimitNetwork(f"long-short:{n}", SETTLED) for n in (33, 129)),
+    LimitNetwork("incast:32", SETTLED),
 )
 
 
 def measured(
-    contenders: Sequence[Contender], places: Sequence[Place], seeds: Sequence[int], where: Where
-) -> dict[tuple[str, Place], list[tuple[float, float]]]:
+    contenders: Sequence[Contender], places: Sequence[LimitNetwork], seeds: Sequence[int], where: Where
+) -> dict[tuple[str, LimitNetwork], list[tuple[float, float]]]:
     """Goodput and loss of every seed, by the contender's label and place."""
     runs = [(c, place, seed) for place in places for c in contenders for seed in seeds]
     trials = [
@@ -70,7 +70,7 @@ def measured(
         )
         for c, place, seed in runs
     ]
-    by_cell: dict[tuple[str, Place], list[tuple[float, float]]] = {}
+    by_cell: dict[tuple[str, LimitNetwork], list[tuple[float, float]]] = {}
     for (c, place, _), outcome in zip(runs, run(trials, where), strict=True):
         by_cell.setdefault((c.label, place), []).append((outcome.metrics["goodput"], outcome.metrics["loss"]))
     return by_cell

@@ -62,7 +62,7 @@ LONG = Times(12_000 * MS, (6_000 * MS, 12_000 * MS))
 
 
 @dataclass
-class Bed:
+class LinuxBed:
     """What the runs share; ``missing``: runs that were left out."""
 
     firmware: Path
@@ -116,7 +116,7 @@ def seen(results: Results) -> dict[str, float]:
     return results.outcomes[0].metrics
 
 
-def beside(bed: Bed) -> tuple[str, list[prediction.Compared]]:
+def beside(bed: LinuxBed) -> tuple[str, list[prediction.Compared]]:
     """Every count of flows under every control; what netsim says of ours."""
     rows, compared = [], []
     for flows in FLOWS:
@@ -138,7 +138,7 @@ def named(who: str) -> str:
     return "dctcp + ECN" if who == "dctcp" else who
 
 
-def later(bed: Bed) -> tuple[str, list[prediction.Compared]]:
+def later(bed: LinuxBed) -> tuple[str, list[prediction.Compared]]:
     """Crowds, once shares have come."""
     rows, compared = [], []
     for flows in CROWDS:
@@ -156,7 +156,7 @@ def span(times: Times) -> str:
     return f"{begin:g} to {end:g} s"
 
 
-def elsewhere(bed: Bed) -> tuple[str, list[prediction.Compared]]:
+def elsewhere(bed: LinuxBed) -> tuple[str, list[prediction.Compared]]:
     """Other rates, RTTs and queues, 8 flows."""
     rows, compared = [], []
     for path in OTHERS:
@@ -166,7 +166,7 @@ def elsewhere(bed: Bed) -> tuple[str, list[prediction.Compared]]:
     return table(("path", *SHARE), rows), compared
 
 
-def ending(bed: Bed) -> str:
+def ending(bed: LinuxBed) -> str:
     """Flows that come and go."""
     rows = []
     for scenario in ENDING:
@@ -182,13 +182,13 @@ def ending(bed: Bed) -> str:
     return table(heading, rows)
 
 
-def least(bed: Bed) -> str:
+def least(bed: LinuxBed) -> str:
     """A decision by the newest RTT, and by the least of its round trip."""
     rows = bed.rows("least-of-trip", partial(_least, bed))
     return table(("a decision sees", "flows", *SHARE), rows)
 
 
-def _least(bed: Bed) -> list[list[str]]:
+def _least(bed: LinuxBed) -> list[list[str]]:
     rows = []
     for flows in FLOWS[1:3]:
         (cell,) = linux.cells([f"many-to-one:{flows}"], [PATH], USUAL)
@@ -201,13 +201,13 @@ def _least(bed: Bed) -> list[list[str]]:
     return rows
 
 
-def together(bed: Bed) -> str:
+def together(bed: LinuxBed) -> str:
     """Four flows of ours and four of another, by turns, in one queue."""
     rows = [row for other in ("cubic", "bbr") for row in bed.rows(f"beside-{other}", partial(_together, bed, other))]
     return table(("flows", OURS, "other", "queue B", f"Jain of {OURS}'s own"), rows)
 
 
-def _together(bed: Bed, other: str) -> list[list[str]]:
+def _together(bed: LinuxBed, other: str) -> list[list[str]]:
     path = linux.bottleneck(PATH)
     controls, flows = [control(bed.firmware, path), Control(other)], [TcpFlow(1000 * i) for i in range(8)]
     begin, end = (edge // 10**6 for edge in USUAL.window_ps)
@@ -231,13 +231,13 @@ def jain(shares: NDArray[np.float64]) -> float:
     return float(shares.sum()) ** 2 / (len(shares) * float((shares**2).sum()) or np.nan)
 
 
-def repeated(bed: Bed) -> str:
+def repeated(bed: LinuxBed) -> str:
     """The same job twice: how many of its lines are the same, and how far the figures are apart."""
     heading = ("flows", "lines before the first that differs", "mean queue B")
     return table(heading, bed.rows("twice", partial(_repeated, bed)))
 
 
-def _repeated(bed: Bed) -> list[list[str]]:
+def _repeated(bed: LinuxBed) -> list[list[str]]:
     path = linux.bottleneck(PATH)
     ours = control(bed.firmware, path)
     assert ours.program is not None
@@ -253,12 +253,12 @@ def _repeated(bed: Bed) -> list[list[str]]:
     return [[f"8 {OURS}, 1 s", f"{same:,} of {len(first):,}", f"{queues[0]:,.1f}, {queues[1]:,.1f}"]]
 
 
-def safe(bed: Bed) -> str:
+def safe(bed: LinuxBed) -> str:
     """What a kernel does with the firmware that comes and goes."""
     return table(("what", "came out"), bed.rows("comes-and-goes", partial(_safe, bed)))
 
 
-def _safe(bed: Bed) -> list[list[str]]:
+def _safe(bed: LinuxBed) -> list[list[str]]:
     firm = control(bed.firmware, safety.PATH)
     assert firm.program is not None
     assert firm.tuning is not None
@@ -289,7 +289,7 @@ def hostile(firmware: Path, tuning: bytes) -> bytes:
     return bytes(content)
 
 
-def page(bed: Bed) -> str:
+def page(bed: LinuxBed) -> str:
     """The page as Markdown."""
     manifest = opened(bed.firmware, "firmware")
     main, compared = beside(bed)
@@ -353,7 +353,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         linux.contenders([f"{OURS}={options.firmware}"])
-        bed = Bed(
+        bed = LinuxBed(
             options.firmware, machine_parts(lambda text: print(f"# {text}", file=sys.stderr)), Kept(KEPT), options.kept
         )
         write_atomically(options.out, page(bed))

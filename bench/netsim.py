@@ -106,7 +106,7 @@ def lstm(units: int = 12, gain: float = 0.5) -> NativePolicy:
 
 
 @dataclass(frozen=True)
-class Row:
+class SpeedRow:
     """Senders of one kind. ``target``: millions of data packets a CPU second that are asked for, by flows."""
 
     name: str
@@ -117,15 +117,15 @@ class Row:
 
 
 ROWS = (
-    Row("MLP", mlp, {64: 4, 1024: 3, 8192: 2}),
-    Row("LSTM", lstm, {}),
-    Row("HPCC, an ACK a packet", lambda: by_name("hpcc"), {64: 3}),
-    Row("DCQCN, lossless", lambda: by_name("dcqcn-hpcc"), {64: 3, 1024: 2}, LOSSLESS),
-    Row("DCQCN, lossy", lambda: by_name("dcqcn-hpcc"), {}, flows=(64, 1024)),
-    Row("Swift, an ACK a packet", lambda: by_name("swift"), {}),
-    Row("DCTCP, an ACK a packet", lambda: by_name("dctcp"), {}),
-    Row("open loop: max-min", lambda: by_name("max-min"), {}),
-    Row("open loop, 4 KiB", lambda: by_name("max-min"), {}, Network(payload_bytes=4096), flows=(8192,)),
+    SpeedRow("MLP", mlp, {64: 4, 1024: 3, 8192: 2}),
+    SpeedRow("LSTM", lstm, {}),
+    SpeedRow("HPCC, an ACK a packet", lambda: by_name("hpcc"), {64: 3}),
+    SpeedRow("DCQCN, lossless", lambda: by_name("dcqcn-hpcc"), {64: 3, 1024: 2}, LOSSLESS),
+    SpeedRow("DCQCN, lossy", lambda: by_name("dcqcn-hpcc"), {}, flows=(64, 1024)),
+    SpeedRow("Swift, an ACK a packet", lambda: by_name("swift"), {}),
+    SpeedRow("DCTCP, an ACK a packet", lambda: by_name("dctcp"), {}),
+    SpeedRow("open loop: max-min", lambda: by_name("max-min"), {}),
+    SpeedRow("open loop, 4 KiB", lambda: by_name("max-min"), {}, Network(payload_bytes=4096), flows=(8192,)),
 )
 
 OTHERS = (
@@ -146,7 +146,7 @@ the same code without the line (docs/explanation/netsim.md). 5 times that with 6
 at."""
 
 
-def measure(row: Row, flows: int) -> dict[str, float]:
+def measure(row: SpeedRow, flows: int) -> dict[str, float]:
     begin = time.process_time()
     run = Simulation(f"many-to-one:{flows}", row.steering(), seed=1, network=row.network)
     run.run(SETTLED_MS * MS)

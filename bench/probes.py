@@ -59,7 +59,7 @@ SCHEDULES: Mapping[str, Probes | None] = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class ProbeCell:
     """Traffic, how long it runs, and from when on it is measured."""
 
     scenario: str
@@ -69,14 +69,14 @@ class Cell:
 
 FREED = ("many-to-one:64", "many-to-one:1024")
 CELLS = (
-    *(Cell(f"many-to-one:{n}", 80, 30) for n in (8, 64, 1024)),
-    Cell("many-to-one:8192", 350, 200),  # FIRST decisions take 190 ms
-    Cell("many-to-one:256@fat-tree:4", 80, 30),
-    *(Cell(f"long-short:{n}", 80, 20) for n in (33, 129)),
-    Cell("incast:32", 80, 20),
-    Cell("incast:32@leaf-spine:4x16x3", 80, 20),
-    *(Cell(f"websearch:{n}%", 40, 10) for n in (30, 60)),
-    Cell("hadoop:60%", 20, 5),
+    *(ProbeCell(f"many-to-one:{n}", 80, 30) for n in (8, 64, 1024)),
+    ProbeCell("many-to-one:8192", 350, 200),  # FIRST decisions take 190 ms
+    ProbeCell("many-to-one:256@fat-tree:4", 80, 30),
+    *(ProbeCell(f"long-short:{n}", 80, 20) for n in (33, 129)),
+    ProbeCell("incast:32", 80, 20),
+    ProbeCell("incast:32@leaf-spine:4x16x3", 80, 20),
+    *(ProbeCell(f"websearch:{n}%", 40, 10) for n in (30, 60)),
+    ProbeCell("hadoop:60%", 20, 5),
 )
 
 Metrics = Mapping[str, float]

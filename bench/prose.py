@@ -38,7 +38,7 @@ PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", 
 
 
 @dataclass(frozen=True)
-class Count:
+class ProseCount:
     """Sentences of a text, and how many of them break each rule."""
 
     sentences: int = 0
@@ -46,8 +46,8 @@ class Count:
     long: int = 0
     banned: int = 0
 
-    def __add__(self, other: "Count") -> "Count":
-        return Count(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
+    def __add__(self, other: "ProseCount") -> "ProseCount":
+        return ProseCount(*(a + b for a, b in zip(self.values(), other.values(), strict=True)))
 
     def values(self) -> tuple[int, int, int, int]:
         return self.sentences, self.last, self.long, self.banned
@@ -61,10 +61,10 @@ def sentences(text: str) -> list[str]:
     return [part for part in parts if len(part.split()) > 2]
 
 
-def count(paragraphs: list[str]) -> Count:
+def count(paragraphs: list[str]) -> ProseCount:
     """Returns the counts of all sentences of the paragraphs."""
     found = [sentence for paragraph in paragraphs for sentence in sentences(paragraph)]
-    return Count(
+    return ProseCount(
         len(found),
         sum(is_last(sentence) for sentence in found),
         sum(len(sentence.split()) > MAX_WORDS for sentence in found),
@@ -175,12 +175,14 @@ def files() -> dict[str, list[Path]]:
     return groups
 
 
-def measured() -> dict[str, Count]:
+def measured() -> dict[str, ProseCount]:
     """Returns group -> counts over its files."""
-    return {group: sum((count(paragraphs_of(path)) for path in paths), Count()) for group, paths in files().items()}
+    return {
+        group: sum((count(paragraphs_of(path)) for path in paths), ProseCount()) for group, paths in files().items()
+    }
 
 
-def row(name: str, found: Count) -> str:
+def row(name: str, found: ProseCount) -> str:
     """Returns a line: name, sentences, share in % of those with a late subject and of long ones, banned words."""
     of = max(found.sentences, 1)
     shares = f"{100 * found.last / of:5.1f} %  {100 * found.long / of:5.1f} %"

@@ -40,7 +40,7 @@ FLAGSHIP = "robust-in-flight"
 
 
 @dataclass(frozen=True)
-class Cost:
+class StartCost:
     """``student``: the hash of the artefact with the trees. ``worst``: cycles that no input exceeds; ``exact``: one
     takes them. ``certificate``: its hash where it holds, else what its check says. Bytes."""
 
@@ -71,7 +71,7 @@ def _with(student: Student, tables: Mapping[str, BaseModel | None]) -> Student:
     return replace(student, header=Header.model_validate(said))
 
 
-def cost(student: Student, artefact: str, emission: Emission) -> Cost:
+def cost(student: Student, artefact: str, emission: Emission) -> StartCost:
     """Of the student, emitted so. InputError where it does not run or is not proved."""
     with TemporaryDirectory() as name:
         folder = Path(name) / "firmware"
@@ -87,7 +87,7 @@ def cost(student: Student, artefact: str, emission: Emission) -> Cost:
             holds = certificate.hash[:12]
         except Refused as error:
             holds = f"refused: {error}"
-    return Cost(
+    return StartCost(
         artefact,
         certificate.claims.worst_case.cycles,
         certificate.claims.worst_case.exact is not None,
@@ -98,7 +98,7 @@ def cost(student: Student, artefact: str, emission: Emission) -> Cost:
     )
 
 
-def costs(runs: Path) -> dict[tuple[str, str], Cost]:
+def costs(runs: Path) -> dict[tuple[str, str], StartCost]:
     """By student and variant. InputError where a run is not there."""
     folders = {name: runs / name for name in STUDENTS}
     for name, folder in folders.items():
@@ -115,7 +115,7 @@ def costs(runs: Path) -> dict[tuple[str, str], Cost]:
     return found
 
 
-def page(found: Mapping[tuple[str, str], Cost], command: str) -> str:
+def page(found: Mapping[tuple[str, str], StartCost], command: str) -> str:
     """The page as Markdown."""
     rows = [
         [

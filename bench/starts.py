@@ -45,7 +45,7 @@ BESIDE = ("swift", "hpcc")
 
 
 @dataclass(frozen=True)
-class Cell:
+class StartCell:
     """Traffic, how long it runs and from when on it is measured (ms), at which line rate (Gb/s)."""
 
     scenario: str
@@ -72,27 +72,27 @@ class Cell:
 
 
 CHOOSE = (
-    *(Cell(f"long-short:{n}", 40) for n in (17, 65)),
-    Cell("long-short:257", 60),
-    *(Cell(f"incast:{n}", 40) for n in (16, 64)),
-    Cell("websearch:40%", 40),
-    Cell("hadoop:50%", 20, 5),
-    *(Cell(f"many-to-one:{n}", 50, 0) for n in (64, 1024)),
+    *(StartCell(f"long-short:{n}", 40) for n in (17, 65)),
+    StartCell("long-short:257", 60),
+    *(StartCell(f"incast:{n}", 40) for n in (16, 64)),
+    StartCell("websearch:40%", 40),
+    StartCell("hadoop:50%", 20, 5),
+    *(StartCell(f"many-to-one:{n}", 50, 0) for n in (64, 1024)),
 )
 REPORT = (
-    *(Cell(f"long-short:{n}", 60) for n in (2, 33, 129, 513)),
-    Cell("long-short:129@fat-tree:4", 60),
-    *(Cell(f"incast:{n}", 60) for n in (8, 32, 128)),
-    Cell("incast:32@leaf-spine:4x16x3", 60),
-    *(Cell(f"websearch:{n}%", 40) for n in (30, 60, 90)),
-    Cell("websearch:60%", 80, 10, 25),
-    Cell("websearch:60%", 30, 5, 400),
-    Cell("datamining:60%", 60),
-    *(Cell(f"hadoop:{n}%", 30, 5) for n in (30, 90)),
-    Cell("hadoop:60%@fat-tree:4", 30, 5),
-    Cell("many-to-one:64", 50, 0, 400),
-    Cell("many-to-one:8192", 50, 0),
-    Cell("many-to-one:1024@fat-tree:4:25", 80, 20),
+    *(StartCell(f"long-short:{n}", 60) for n in (2, 33, 129, 513)),
+    StartCell("long-short:129@fat-tree:4", 60),
+    *(StartCell(f"incast:{n}", 60) for n in (8, 32, 128)),
+    StartCell("incast:32@leaf-spine:4x16x3", 60),
+    *(StartCell(f"websearch:{n}%", 40) for n in (30, 60, 90)),
+    StartCell("websearch:60%", 80, 10, 25),
+    StartCell("websearch:60%", 30, 5, 400),
+    StartCell("datamining:60%", 60),
+    *(StartCell(f"hadoop:{n}%", 30, 5) for n in (30, 90)),
+    StartCell("hadoop:60%@fat-tree:4", 30, 5),
+    StartCell("many-to-one:64", 50, 0, 400),
+    StartCell("many-to-one:8192", 50, 0),
+    StartCell("many-to-one:1024@fat-tree:4:25", 80, 20),
 )
 CHOICES: Mapping[str, Sequence[float]] = {
     "first rate, 2^-": (0, 1, 2, 3, 4, 5, 6),
@@ -139,13 +139,13 @@ def with_values(policy: Policy, values: Values) -> Policy:
     return Policy.model_validate(document)
 
 
-class Runs:
+class StartRuns:
     """Simulations, each made once and kept in build/starts."""
 
     def __init__(self, seeds: Sequence[int], where: Place) -> None:
         self.seeds, self.place, self.keep = seeds, where, Kept(KEPT)
 
-    def metrics(self, cells: Sequence[Cell], policy: Policy | str, teacher: Teacher | None) -> list[Metrics]:
+    def metrics(self, cells: Sequence[StartCell], policy: Policy | str, teacher: Teacher | None) -> list[Metrics]:
         """Of each cell, the mean over the seeds."""
         who: BaselineSpec | PolicySpec
         if isinstance(policy, str):
@@ -195,7 +195,7 @@ class Sweep:
     around: Mapping[str, Mapping[float, float]]
 
 
-def sweep(teacher: Teacher, runs: Runs) -> Sweep:
+def sweep(teacher: Teacher, runs: StartRuns) -> Sweep:
     """From the teacher's own values to those than which no single choice is better."""
     swift = runs.metrics(CHOOSE, "swift", None)
 
@@ -225,7 +225,7 @@ def figures(m: Metrics) -> str:
     return f"{m['goodput']:.3f}, {loss}, {m['slowdown_mean']:.3g} / {m['slowdown_p99']:.3g}"
 
 
-def page(teachers: Mapping[str, Teacher], runs: Runs) -> str:
+def page(teachers: Mapping[str, Teacher], runs: StartRuns) -> str:
     """The page as Markdown."""
     text = f"""# Which start values
 {made_by("python -m bench.starts")}
@@ -270,7 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         teachers = {label: load(ROOT / "fixtures" / "teachers" / name) for label, name in TEACHERS.items()}
-        write_atomically(options.out, page(teachers, Runs(range(1, options.seeds + 1), place_of(options))))
+        write_atomically(options.out, page(teachers, StartRuns(range(1, options.seeds + 1), place_of(options))))
     except InputError as error:
         print(f"starts: {error}", file=sys.stderr)
         return 2

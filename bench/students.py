@@ -43,14 +43,14 @@ Changes = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Made:
+class BuiltStudent:
     """A variant's verdict, and by network the share of decisions in which its student sets what its teacher sets."""
 
     verdict: Verdict
     agreement: Mapping[str, float]
 
 
-def made(recipe: Path, changes: Changes, runs: Path) -> Made:
+def made(recipe: Path, changes: Changes, runs: Path) -> BuiltStudent:
     """Run the variant unless it is there. A FAIL is a result; InputError for what could not run."""
     document = changed(tomllib.loads(read_text(recipe)), changes)
     folder = runs / f"{document['name']}-{sha256(dump_json(document).encode())[:12]}"
@@ -59,7 +59,7 @@ def made(recipe: Path, changes: Changes, runs: Path) -> Made:
     write_atomically(file, recipe_text(moved(document, recipe.parent, runs), f"A variant of {recipe.name}."))
     if not (folder / "verdict").is_dir() and cli.main(["run", str(file), "--out", str(folder)]) > 1:
         raise InputError(f"`rlcc run {file}` could not run; its own sentence stands above")
-    return Made(verdict_of(folder / "verdict" / "verdict.json"), _agreement(file, folder))
+    return BuiltStudent(verdict_of(folder / "verdict" / "verdict.json"), _agreement(file, folder))
 
 
 def _agreement(file: Path, folder: Path) -> dict[str, float]:
@@ -70,7 +70,7 @@ def _agreement(file: Path, folder: Path) -> dict[str, float]:
     return {name: fmean(off == 0) for name, off in zip(recipe.gate.scenarios, errors, strict=True)}
 
 
-def page(recipe: Path, students: Mapping[str, Made], command: str) -> str:
+def page(recipe: Path, students: Mapping[str, BuiltStudent], command: str) -> str:
     """As Markdown."""
     failed = [
         f"- {name} fails: {check.name}, {check.value} where {check.limit} is allowed"
@@ -119,7 +119,7 @@ def _cost(verdict: Verdict) -> list[str]:
     ]
 
 
-def _scenarios(students: Mapping[str, Made]) -> list[str]:
+def _scenarios(students: Mapping[str, BuiltStudent]) -> list[str]:
     return [f"`{name}`" for name in next(iter(students.values())).agreement]
 
 
@@ -127,7 +127,7 @@ def _shares(agreement: Mapping[str, float]) -> list[str]:
     return [f"{share:.1%}" for share in agreement.values()]
 
 
-def _differences(students: Mapping[str, Made]) -> list[list[str]]:
+def _differences(students: Mapping[str, BuiltStudent]) -> list[list[str]]:
     """A row a network and metric that the gate judges, a column a variant."""
     each = {
         name: {(c["scenario"], c["metric"]): c for c in one.verdict.measured["fidelity"]}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from bench.starts import CHOOSE, REPORT, Cell, Metrics, cost, figures
+from bench.starts import CHOOSE, REPORT, Metrics, StartCell, cost, figures
 from decision.artefact.documents import read_text, write_atomically
 from decision.artefact.errors import InputError
 from netsim.baselines import PARAMETERS, BaselineSpec, by_name
@@ -48,8 +48,8 @@ REPORTED = (
 )
 UNSEEN = (
     *(cell for cell in REPORT if cell.name in REPORTED),
-    Cell("many-to-one:256", 50),
-    Cell("many-to-one:4096", 60),
+    StartCell("many-to-one:256", 50),
+    StartCell("many-to-one:4096", 60),
 )
 """By which nothing is chosen, neither here nor for the flagship's start values."""
 TUNED = ("dcqcn", "hpcc", "swift")
@@ -146,7 +146,7 @@ def defaults(name: str) -> Values:
 
 
 @dataclass(frozen=True)
-class Search:
+class TuningSearch:
     """``values`` cost ``least``, the preset's ``first``; ``tries``: sets of values that were run; ``ended``: no single
     other choice is better."""
 
@@ -157,7 +157,9 @@ class Search:
     ended: bool
 
 
-def search(start: Values, choices: Mapping[str, Sequence[Any]], price: Callable[[Values], float], most: int) -> Search:
+def search(
+    start: Values, choices: Mapping[str, Sequence[Any]], price: Callable[[Values], float], most: int
+) -> TuningSearch:
     """One value after another set to whichever of its choices costs least, until none helps or ``most`` sets of values
     have been tried; such as cost ``inf`` do not count."""
     seen: dict[tuple[Any, ...], float] = {}
@@ -178,23 +180,23 @@ def search(start: Values, choices: Mapping[str, Sequence[Any]], price: Callable[
             since += 1
             for value in those:
                 if tried() >= most:
-                    return Search(chosen, least, first, tried(), ended=False)
+                    return TuningSearch(chosen, least, first, tried(), ended=False)
                 costs = known(chosen | {name: value})
                 if costs < least:
                     chosen, least, since = chosen | {name: value}, costs, 0
             if since >= len(choices):
                 break
-    return Search(chosen, least, first, tried(), ended=True)
+    return TuningSearch(chosen, least, first, tried(), ended=True)
 
 
-class Runs:
+class TuningRuns:
     """Simulations, each made once."""
 
     def __init__(self, work: Path, place: Any) -> None:
         self.keep, self.place = Kept(work), place
 
     def metrics(
-        self, cells: Sequence[Cell], seeds: Sequence[int], who: BaselineSpec | PolicySpec
+        self, cells: Sequence[StartCell], seeds: Sequence[int], who: BaselineSpec | PolicySpec
     ) -> list[list[Metrics]]:
         """Of each seed, those of each cell."""
         trials = [cell.trial(who, seed) for seed in seeds for cell in cells]
@@ -206,7 +208,7 @@ def mean_cost(found: Sequence[Metrics], rival: Sequence[Metrics]) -> float:
     return mean(cost(a, b) for a, b in zip(found, rival, strict=True))
 
 
-def tune(name: str, runs: Runs, most: int) -> Search:
+def tune(name: str, runs: TuningRuns, most: int) -> TuningSearch:
     """By the first seed's runs in the cells that the flagship's start values were chosen by."""
     (rival,) = runs.metrics(CHOOSE, (1,), by_name(RIVAL))
 
@@ -234,14 +236,14 @@ class Reported:
         return Figure(mean(self.costs), confidence(self.costs)).text(3)
 
 
-def reported(runs: Runs, seeds: Sequence[int], who: BaselineSpec | PolicySpec) -> Reported:
+def reported(runs: TuningRuns, seeds: Sequence[int], who: BaselineSpec | PolicySpec) -> Reported:
     found, rival = (runs.metrics(UNSEEN, seeds, each) for each in (who, by_name(RIVAL)))
     costs = [mean_cost(a, b) for a, b in zip(found, rival, strict=True)]
     means = [{name: float(np.mean([m[name] for m in each])) for name in each[0]} for each in zip(*found, strict=True)]
     return Reported(costs, [figures(m) for m in means])
 
 
-def changes(name: str, found: Search) -> str:
+def changes(name: str, found: TuningSearch) -> str:
     """`eta 0.95 to 0.9; ..`"""
     own = defaults(name)
     return "; ".join(f"{key} {own[key]} to {value}" for key, value in found.values.items() if value != own[key]) or "-"
@@ -253,7 +255,7 @@ def told(label: str, before: Reported, after: Reported) -> str:
     return f"{label} {Figure(mean(off), confidence(off)).text(3)}"
 
 
-def page(tunings: Mapping[str, Search], told_of: Mapping[str, Reported], seeds: Sequence[int], most: int) -> str:
+def page(tunings: Mapping[str, TuningSearch], told_of: Mapping[str, Reported], seeds: Sequence[int], most: int) -> str:
     """The whole page; ``told_of``: by label, a baseline's tuned values as `NAME, tuned`."""
     rows = [
         [name, f"{its.first:.3f}", f"{its.least:.3f}", f"{its.tries}", "yes" if its.ended else "no", changes(name, its)]
@@ -318,7 +320,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _write(options: argparse.Namespace) -> None:
     seeds = range(1, 1 + options.seeds)
-    runs = Runs(options.work, place_of(options))
+    runs = TuningRuns(options.work, place_of(options))
     tunings = {name: tune(name, runs, options.tries) for name in options.of}
     who: dict[str, BaselineSpec | PolicySpec] = {}
     for label, teacher in OURS.items():

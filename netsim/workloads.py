@@ -36,7 +36,7 @@ CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Sizes:
+class FlowSizes:
     """A distribution of flow sizes by points of its cumulative distribution, linear between them."""
 
     size_bytes: NDArray[np.float64]
@@ -63,12 +63,12 @@ class Arrivals:
 
 
 @cache
-def sizes(name: str) -> Sizes:
+def sizes(name: str) -> FlowSizes:
     """The distribution of a workload by one of NAMES."""
     if name not in NAMES:
         raise InputError(f"unknown workload {name!r}; write {choices(name, sorted(NAMES))}")
     points = np.loadtxt(DATA / f"{NAMES[name]}.txt", comments="#")
-    return Sizes(points[:, 0], points[:, 1] / 100)
+    return FlowSizes(points[:, 0], points[:, 1] / 100)
 
 
 def gap_ps(name: str, load_percent: int, links: int, host_gbps: int) -> float:

@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         streams.tell("interrupted")
         return INTERRUPTED
-    except streams.Lost as error:
+    except streams.LostStream as error:
         error.let_go()
         if str(error):
             streams.tell(f"error: {error}")

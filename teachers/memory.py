@@ -14,7 +14,7 @@ from teachers.transitions import Transitions
 PARTS = tuple(part.name for part in fields(Transitions))
 
 
-class Memory:
+class ReplayMemory:
     """The last transitions, at most so many; ``kept``: the arrays, as a checkpoint holds them."""
 
     def __init__(self, most: int, kept: Transitions | None = None) -> None:

@@ -23,7 +23,7 @@ from netsim.simulation import Simulation
 from teachers import ddqn
 from teachers.ddqn import Learner, Learnt, Progress
 from teachers.ddqn_options import DdqnConfig
-from teachers.memory import Memory, part_of, seed_of
+from teachers.memory import ReplayMemory, part_of, seed_of
 from teachers.round_report import RoundReport
 from teachers.sums import same_sums
 from teachers.transitions import transitions
@@ -51,7 +51,7 @@ class OnlineLearning:
         self.simulation, self.cohort, self.policy, self.options = simulation, cohort, config.policy, config.ddqn
         self.learners, self.group, self.places = learners, group, places
         self.random, self.part, self.exchanges = random, shared, exchanges
-        self.shared = Memory(config.ddqn.memory)
+        self.shared = ReplayMemory(config.ddqn.memory)
         self.rewards: list[NDArray[np.float32]] = []
         self.losses: list[float] = []
         self._before: list[Records] = [{} for _ in learners]

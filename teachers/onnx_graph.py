@@ -59,19 +59,19 @@ class GraphLayer:
 
 
 @dataclass(frozen=True)
-class _Function:
+class _GraphFunction:
     """A function of one value, not recognised yet."""
 
     value: int
     of: Callable[[Floats], Floats]
 
 
-_Value = int | _Function
+_Value = int | _GraphFunction
 
 
 def graph_layers(graph: Any, constants: Mapping[str, Array], onnx: Any, path: str) -> list[GraphLayer]:
     """The layers behind the first input. InputError where the graph is no sequence of known layers."""
-    walk = _Walk(constants, onnx, path)
+    walk = _GraphWalk(constants, onnx, path)
     initial = {tensor.name for tensor in graph.initializer}
     inputs = [each.name for each in graph.input if each.name not in initial]
     if inputs:
@@ -95,7 +95,7 @@ def _needed(graph: Any) -> list[Any]:
     return nodes[::-1]
 
 
-class _Walk:
+class _GraphWalk:
     def __init__(self, constants: Mapping[str, Array], onnx: Any, path: str) -> None:
         self.constants, self.onnx, self.path = constants, onnx, path
         self.layers: list[GraphLayer] = []
@@ -114,7 +114,7 @@ class _Walk:
                 raise InputError(f"{self.path}: the {node.op_type} {node.name!r} takes nothing of the network's input")
         elif node.op_type in BINARY:
             given = self._binary(node, inputs)
-        elif node.op_type in FUNCTIONS and (node.op_type not in DIRECT or isinstance(values[0], _Function)):
+        elif node.op_type in FUNCTIONS and (node.op_type not in DIRECT or isinstance(values[0], _GraphFunction)):
             given = self._function(values[0], FUNCTIONS[node.op_type])
         elif node.op_type == "Concat":
             given = self._joined(node, values, attributes)
@@ -146,10 +146,10 @@ class _Walk:
         self.layers.append(layer)
         return len(self.layers)
 
-    def _function(self, value: _Value, of: Callable[[Floats], Floats]) -> _Function:
+    def _function(self, value: _Value, of: Callable[[Floats], Floats]) -> _GraphFunction:
         if isinstance(value, int):
-            return _Function(value, of)
-        return _Function(value.value, lambda x: of(value.of(x)))
+            return _GraphFunction(value, of)
+        return _GraphFunction(value.value, lambda x: of(value.of(x)))
 
     def _binary(self, node: Any, inputs: Sequence[Array | None]) -> _Value:
         """A bias, a skip connection, or a part of an activation."""
@@ -170,10 +170,13 @@ class _Walk:
             if first is None:
                 return self._function(value, lambda x: of(number, x))
             return self._function(value, lambda x: of(x, number))
-        parts = [value if isinstance(value, _Function) else _Function(value, lambda x: x) for value in (first, second)]
+        parts = [
+            value if isinstance(value, _GraphFunction) else _GraphFunction(value, lambda x: x)
+            for value in (first, second)
+        ]
         if parts[0].value == parts[1].value and not (node.op_type == "Add" and _is_skip(first, second)):
             one, other, combine = parts[0].of, parts[1].of, BINARY[node.op_type]
-            return _Function(parts[0].value, lambda x: combine(one(x), other(x)))
+            return _GraphFunction(parts[0].value, lambda x: combine(one(x), other(x)))
         if node.op_type != "Add":
             raise InputError(
                 f"{self.path}: the {node.op_type} {node.name!r} of two layers is in no teacher; only Add is"
@@ -219,7 +222,7 @@ class _Walk:
         return GraphLayer(DIRECT[node.op_type])
 
 
-def _activation(function: _Function) -> str | None:
+def _activation(function: _GraphFunction) -> str | None:
     """The activation that a function equals; None where it is none."""
     with np.errstate(all="ignore"):
         computed = function.of(POINTS)
@@ -229,7 +232,7 @@ def _activation(function: _Function) -> str | None:
 
 def _is_skip(first: _Value, second: _Value) -> bool:
     """Whether a sum is one of a value and an activation of it: x + silu(x)."""
-    functions = [value for value in (first, second) if isinstance(value, _Function)]
+    functions = [value for value in (first, second) if isinstance(value, _GraphFunction)]
     return len(functions) == 1 and _activation(functions[0]) is not None
 
 

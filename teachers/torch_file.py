@@ -87,7 +87,7 @@ def _torchscript(data: bytes, path: Path) -> list[tuple[str, Array]]:
                 raise InputError(f"{path} unpacks to more than {MAX_DOCUMENT_BYTES // 2**20} MiB")
             name = next(n for n in archive.namelist() if n.count("/") == 1 and n.endswith("/data.pkl"))
             pickled = archive.read(name)
-            module = _Reader(pickled, archive, name.removesuffix("data.pkl")).load()
+            module = _TorchReader(pickled, archive, name.removesuffix("data.pkl")).load()
             return list(_tensors(module, "", 0))
     except InputError:
         raise
@@ -113,7 +113,7 @@ class _Tensor(NamedTuple):
         return np.lib.stride_tricks.as_strided(numbers[self.offset :], self.size, steps).copy()
 
 
-class _Reader(InertUnpickler):
+class _TorchReader(InertUnpickler):
     """Builds stand-ins and descriptions of tensors, and nothing else."""
 
     def __init__(self, pickled: bytes, archive: zipfile.ZipFile, root: str) -> None:

@@ -50,7 +50,7 @@ class _Dtype(Inert):
         return np.dtype(_ORDERS[self.order] + _KINDS[self.kind])
 
 
-class _Array(Inert):
+class _StatisticsArray(Inert):
     """An array as NumPy pickles it, not believed yet."""
 
     shape: Any
@@ -67,12 +67,12 @@ class _Array(Inert):
         return np.reshape(numbers, self.shape, order="F" if self.fortran else "C")
 
 
-class _Reader(InertUnpickler):
+class _StatisticsReader(InertUnpickler):
     def find_class(self, module: str, name: str) -> Any:
         if module == "numpy" and name == "dtype":
             return _Dtype
         if module.startswith("numpy.") and name == "_reconstruct":
-            return Allowed(lambda *_: _Array())
+            return Allowed(lambda *_: _StatisticsArray())
         if module.startswith("numpy.") and name == "scalar":
             return Allowed(_scalar)
         return super().find_class(module, name)
@@ -89,7 +89,7 @@ def _scalar(dtype: Any, data: Any = b"") -> Any:
 def _state(path: Path) -> dict[Any, Any]:
     content = read_bytes(path)
     try:
-        wrapper = _Reader(content).load()
+        wrapper = _StatisticsReader(content).load()
     except Exception:  # a broken pickle raises anything; nothing of it has run
         wrapper = None
     if not isinstance(wrapper, Inert) or (wrapper.module, wrapper.name) != _CLASS:

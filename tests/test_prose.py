@@ -28,17 +28,17 @@ def faults(found: Mapping[str, int], limits: Mapping[str, int]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def counts() -> dict[str, prose.Count]:
+def counts() -> dict[str, prose.ProseCount]:
     return prose.measured()
 
 
 @pytest.mark.parametrize("rule", ["last", "long", "banned"])
-def test_sentences_keep_to_the_rules_or_are_in_the_list(rule: str, counts: dict[str, prose.Count]) -> None:
+def test_sentences_keep_to_the_rules_or_are_in_the_list(rule: str, counts: dict[str, prose.ProseCount]) -> None:
     found = {group: getattr(count, rule) for group, count in counts.items()}
     assert not faults(found, LIMITS["late" if rule == "last" else rule]), "python -m bench.prose shows which"
 
 
-def test_the_pages_keep_their_share(counts: dict[str, prose.Count]) -> None:
+def test_the_pages_keep_their_share(counts: dict[str, prose.ProseCount]) -> None:
     """Shares of sentences: 4 % may begin with such a word, 6 % be long."""
     docs = counts["docs"]
     assert docs.sentences > 2000

@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bench.codegen import core, floors, page
-from bench.codegen.contender import EVERYTHING, Absent, Contender
+from bench.codegen.contender import EVERYTHING, Absent, ExporterRun
 from bench.codegen.ours import OURS
 from bench.codegen.outside import AnySubject, outside_subjects
 from bench.codegen.peers import PEERS
-from bench.codegen.results import Case, Place, Result, result
+from bench.codegen.results import CompiledPlace, ExportCase, ExportResult, result
 from bench.codegen.rows import cells, rows
 from bench.codegen.subjects import subjects
 from decision.artefact.documents import write_atomically
@@ -26,9 +26,9 @@ ROOT = Path(__file__).parents[2]
 PROFILES = ("ibex-small", "ibex-maxperf", "picorv32", "cv32e40p")
 
 FLOORS = (
-    Contender("if-else", "floor", floors.if_else, reads=EVERYTHING),
-    Contender("if-else, pruned", "floor", floors.pruned_if_else),
-    Contender("oblivious tables", "floor", floors.oblivious_tables),
+    ExporterRun("if-else", "floor", floors.if_else, reads=EVERYTHING),
+    ExporterRun("if-else, pruned", "floor", floors.pruned_if_else),
+    ExporterRun("oblivious tables", "floor", floors.oblivious_tables),
 )
 CONTENDERS = (*OURS, *FLOORS, *PEERS)
 """Who takes part. One more is one more entry here."""
@@ -56,9 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Comparison:
+def compare(seed: int, student: Path, keep: Path, console: Console) -> page.ExporterComparison:
     """All contenders on all models in all places. Who cannot take part is said on the console and on the page."""
-    places = [Place(p, c) for p in map(load_profile, PROFILES) for c in core.found_compilers(p).values()]
+    places = [CompiledPlace(p, c) for p in map(load_profile, PROFILES) for c in core.found_compilers(p).values()]
     for place in places:
         built_core(place.profile.core)
     symmetric, (others, missing) = subjects(seed, student), outside_subjects(seed)
@@ -67,15 +67,15 @@ def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Comp
         console.print(f"codegen-bench: no model {name}: {why}", highlight=False, markup=False, soft_wrap=True)
     if len(symmetric) < 3:
         console.print(f"codegen-bench: no student in {student} (made by `make demo`): its table is left out")
-    cases: list[Case] = []
+    cases: list[ExportCase] = []
     absent: dict[tuple[str, str], str] = {}
-    results: dict[tuple[str, str, str], Result] = {}
+    results: dict[tuple[str, str, str], ExportResult] = {}
     with Progress(console=console, transient=True) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the peers' packages
         task = progress.add_task("", total=sum(m.library in c.reads for m in models for c in CONTENDERS) * len(places))
         for subject in models:
             points = rows(subject, seed)
-            case = Case(subject, points, cells(subject), subject.expected(points.table))
+            case = ExportCase(subject, points, cells(subject), subject.expected(points.table))
             cases.append(case)
             for contender in (c for c in CONTENDERS if subject.library in c.reads):
                 progress.update(task, description=f"{subject.name}: {contender.name}")
@@ -89,7 +89,7 @@ def compare(seed: int, student: Path, keep: Path, console: Console) -> page.Comp
                     progress.advance(task)
     for (model, name), why in absent.items():
         console.print(f"codegen-bench: {model}: {name} left out, {why}", highlight=False, markup=False, soft_wrap=True)
-    return page.Comparison(cases, CONTENDERS, places, results, absent, missing)
+    return page.ExporterComparison(cases, CONTENDERS, places, results, absent, missing)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ class Absent(Exception):
 
 
 @dataclass(frozen=True)
-class Source:
+class ExportSource:
     """Code that defines ``GIVES bench_model(const TAKES *row)``, with C linkage.
 
     With several ``outputs`` it is ``bench_model(const TAKES *row, GIVES *out)``, whatever it returns.
@@ -48,14 +48,14 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Contender:
+class ExporterRun:
     """An entry of the tables. ``make`` is given a model and the name of the engine that the code is for; ``package`` is
     what it needs from PyPI; ``reads`` says whose models it is given: "symmetric" are ``subjects.Subject``, the others
     ``outside.Outside`` of that library."""
 
     name: str
     kind: Literal["ours", "peer", "floor"]
-    make: Callable[[Any, str], Source]
+    make: Callable[[Any, str], ExportSource]
     package: str = ""
     licence: str = ""
     reads: tuple[Reads, ...] = ("symmetric",)

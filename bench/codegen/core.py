@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from numpy.typing import NDArray
 
-from bench.codegen.contender import ENTRY, STORED, Source
+from bench.codegen.contender import ENTRY, STORED, ExportSource
 from decision.artefact.cache import built_once
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
@@ -51,7 +51,7 @@ class Calls:
     values: NDArray[np.generic]
 
 
-def build(source: Source, compiler: Compiler, profile: Profile, folder: Path) -> Built:
+def build(source: ExportSource, compiler: Compiler, profile: Profile, folder: Path) -> Built:
     """Compile and link into ``folder``; InputError with the compiler's first error where it cannot be."""
     main = folder / ("model.c" if source.language == "c" else "bench.cc")
     for name, text in source.files.items():
@@ -78,7 +78,7 @@ def build(source: Source, compiler: Compiler, profile: Profile, folder: Path) ->
     return Built(elf, code, library_code, tables)
 
 
-def run(built: Built, source: Source, rows: NDArray[np.int64], profile: Profile) -> Calls:
+def run(built: Built, source: ExportSource, rows: NDArray[np.int64], profile: Profile) -> Calls:
     """Call it once a row of ``rows`` [N, features]; InputError where a call fails."""
     stored = rows.astype(STORED[source.takes])
     if np.any(stored.astype(np.float64) != rows):
@@ -116,7 +116,7 @@ def compiler_rt(compiler: Compiler, isa: str) -> Path:
     return built_once("soft-float", key, make) / "libcompiler_rt.a"
 
 
-def _command(compiler: Compiler, source: Source) -> list[str]:
+def _command(compiler: Compiler, source: ExportSource) -> list[str]:
     """The emulator's options for firmware, for every contender; C++ has its own standard."""
     flags = [*C_FLAGS, OPTIMISATION, "-w", "-isystem", str(SHIM)]
     if source.language == "c":
@@ -162,7 +162,7 @@ def found_compilers(profile: Profile) -> dict[str, Compiler]:
 
 
 def run_fresh(
-    source: Source, compiler: Compiler, profile: Profile, tables: list[NDArray[np.int64]]
+    source: ExportSource, compiler: Compiler, profile: Profile, tables: list[NDArray[np.int64]]
 ) -> tuple[Built, list[Calls]]:
     """Build in a folder of its own, and call for each table of rows."""
     with TemporaryDirectory(prefix="rlcc-") as name:

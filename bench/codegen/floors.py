@@ -1,29 +1,29 @@
 """Plain integer C of the trees, as anybody would write it: what a compiler of trees has to beat."""
 
-from bench.codegen.contender import Source
-from bench.codegen.outside import AnySubject, Outside
-from bench.codegen.retold import Leaf, Question, binary
-from bench.codegen.subjects import FloatTree, Subject
+from bench.codegen.contender import ExportSource
+from bench.codegen.outside import AnySubject, OutsideExporter
+from bench.codegen.retold import TreeLeaf, TreeQuestion, binary
+from bench.codegen.subjects import ExportSubject, FloatTree
 from decision.ir import forest
 from decision.ir.forest import Node, unrolled
 
 
-def if_else(subject: AnySubject, _: str) -> Source:
+def if_else(subject: AnySubject, _: str) -> ExportSource:
     """One comparison a node (all 15 of a symmetric tree of depth 4), one function. Where a leaf has several values, it
     adds each of them to its sum: nobody would ask a tree's questions once an output."""
-    if isinstance(subject, Outside):
+    if isinstance(subject, OutsideExporter):
         return _outside(subject)
     trees = "".join(_every_question(tree, "  ") for tree in subject.forest.trees)
     return _function(subject, trees)
 
 
-def pruned_if_else(subject: Subject, _: str) -> Source:
+def pruned_if_else(subject: ExportSubject, _: str) -> ExportSource:
     """The same without the questions that an earlier answer on the path has decided."""
     trees = "".join(_open_questions(binary(_as_floats(tree)), "  ") for tree in subject.forest.trees)
     return _function(subject, trees)
 
 
-def oblivious_tables(subject: Subject, _: str) -> Source:
+def oblivious_tables(subject: ExportSubject, _: str) -> ExportSource:
     """One comparison a level; the answers are the bits of an index into the tree's table of leaves."""
     trees = [unrolled_tree(tree) for tree in subject.forest.trees]
     tables = "".join(
@@ -38,16 +38,16 @@ def oblivious_tables(subject: Subject, _: str) -> Source:
     return _function(subject, sums, tables)
 
 
-def _function(subject: Subject, body: str, before: str = "") -> Source:
+def _function(subject: ExportSubject, body: str, before: str = "") -> ExportSource:
     text = (
         f"#include <stdint.h>\n{before}int32_t bench_model(const int32_t *x);\n"
         f"int32_t bench_model(const int32_t *x) {{\n  int32_t sum = {_literal(subject.forest.bias[0])};\n"
         f"{body}  return sum;\n}}\n"
     )
-    return Source(text, "int32", "int32")
+    return ExportSource(text, "int32", "int32")
 
 
-def _outside(subject: Outside) -> Source:
+def _outside(subject: OutsideExporter) -> ExportSource:
     model = subject.integers
     body = "".join(_nodes(tree, "  ") for tree in model.trees)
     sums = "".join(f"  int32_t sum_{k} = {_literal(bias)};\n" for k, bias in enumerate(model.bias))
@@ -57,7 +57,7 @@ def _outside(subject: Outside) -> Source:
     else:
         head, end = "int32_t bench_model(const int32_t *x)", "  return sum_0;\n"
     text = f"#include <stdint.h>\n{head};\n{head} {{\n{sums}{body}{end}}}\n"
-    return Source(text, "int32", "int32", outputs=model.outputs)
+    return ExportSource(text, "int32", "int32", outputs=model.outputs)
 
 
 def _nodes(node: Node, indent: str) -> str:
@@ -81,8 +81,8 @@ def _every_question(tree: Node, indent: str) -> str:
     return _branch(tree.feature, tree.threshold, above, below, indent)
 
 
-def _open_questions(node: Leaf | Question, indent: str) -> str:
-    if isinstance(node, Leaf):
+def _open_questions(node: TreeLeaf | TreeQuestion, indent: str) -> str:
+    if isinstance(node, TreeLeaf):
         return f"{indent}sum += {_literal(int(node.value))};\n"
     above = _open_questions(node.above, indent + "  ")
     below = _open_questions(node.below, indent + "  ")

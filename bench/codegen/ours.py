@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from bench.codegen.contender import ENTRY, EVERYTHING, Contender, Source
-from bench.codegen.outside import AnySubject, Outside
+from bench.codegen.contender import ENTRY, EVERYTHING, ExporterRun, ExportSource
+from bench.codegen.outside import AnySubject, OutsideExporter
 from codegen.choose import Limits
 from codegen.kernel import Kernel, kernel
 from codegen.lower import Options
@@ -27,10 +27,10 @@ FOR_ALL = ("worst", "mean", "size")
 """The aims of the compiler: with these models of other libraries are compiled; the forms are for symmetric ones."""
 
 
-def compiled(subject: AnySubject, engine: str, options: Options) -> Source:
-    forest = subject.integers.forest if isinstance(subject, Outside) else subject.forest
+def compiled(subject: AnySubject, engine: str, options: Options) -> ExportSource:
+    forest = subject.integers.forest if isinstance(subject, OutsideExporter) else subject.forest
     made = kernel(forest, subject.ranges, replace(options, engine=engine))
-    return Source(made.c_source(ENTRY), "int32", "int32", outputs=subject.outputs, cuts=_pivots(made))
+    return ExportSource(made.c_source(ENTRY), "int32", "int32", outputs=subject.outputs, cuts=_pivots(made))
 
 
 def _pivots(made: Kernel) -> dict[int, tuple[int, ...]]:
@@ -47,7 +47,7 @@ def _pivots(made: Kernel) -> dict[int, tuple[int, ...]]:
 
 
 OURS = tuple(
-    Contender(
+    ExporterRun(
         f"rlcc, {name}",
         "ours",
         partial(compiled, options=options),

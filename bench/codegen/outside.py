@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from bench.codegen.contender import Absent
-from bench.codegen.subjects import DEPTH, LEAF_BITS, RANGES, TREES, Subject, catboost_options, uniform
+from bench.codegen.subjects import DEPTH, LEAF_BITS, RANGES, TREES, ExportSubject, catboost_options, uniform
 from codegen.frontends import from_sklearn, load
 from codegen.frontends.grid import Grid
 from decision.policy.model import Model
@@ -34,7 +34,7 @@ CLASSES, TARGETS = 3, 3
 
 
 @dataclass(frozen=True)
-class Outside:
+class OutsideExporter:
     """One model. ``model`` is the fitted estimator, ``file`` what its library saved (nothing of scikit-learn's),
     ``integers`` what we read there; ``raw`` predicts what an output is before any sigmoid or softmax."""
 
@@ -71,10 +71,10 @@ class Outside:
         return _squeezed(np.asarray(self.raw(rows.astype(np.float32)), dtype=np.float64).reshape(len(rows), -1))
 
 
-AnySubject = Subject | Outside
+AnySubject = ExportSubject | OutsideExporter
 
 
-def outside_subjects(seed: int) -> tuple[list[Outside], dict[str, str]]:
+def outside_subjects(seed: int) -> tuple[list[OutsideExporter], dict[str, str]]:
     """All models; and, by name, why one could not be made: its library is not there."""
     models, absent = [], {}
     for name, make in MODELS.items():
@@ -85,7 +85,7 @@ def outside_subjects(seed: int) -> tuple[list[Outside], dict[str, str]]:
     return models, absent
 
 
-def lightgbm_regressor(name: str, seed: int) -> Outside:
+def lightgbm_regressor(name: str, seed: int) -> OutsideExporter:
     lightgbm = _library("lightgbm")
     x, y = _regression(seed)
     model = lightgbm.LGBMRegressor(
@@ -104,7 +104,7 @@ def lightgbm_regressor(name: str, seed: int) -> Outside:
     return _outside(name, what, "lightgbm", model, booster.save_model, lambda rows: booster.predict(rows))
 
 
-def xgboost_regressor(name: str, seed: int) -> Outside:
+def xgboost_regressor(name: str, seed: int) -> OutsideExporter:
     xgboost = _library("xgboost")
     x, y = _regression(seed)
     model = xgboost.XGBRegressor(**_xgboost_options(seed))
@@ -113,7 +113,7 @@ def xgboost_regressor(name: str, seed: int) -> Outside:
     return _xgboost(name, what, xgboost, model)
 
 
-def xgboost_classifier(name: str, seed: int) -> Outside:
+def xgboost_classifier(name: str, seed: int) -> OutsideExporter:
     xgboost = _library("xgboost")
     x, y = _regression(seed)
     model = xgboost.XGBClassifier(objective="multi:softprob", **_xgboost_options(seed))
@@ -125,7 +125,7 @@ def xgboost_classifier(name: str, seed: int) -> Outside:
     return _xgboost(name, what, xgboost, model)
 
 
-def catboost_classifier(name: str, seed: int) -> Outside:
+def catboost_classifier(name: str, seed: int) -> OutsideExporter:
     x, y = _regression(seed)
     model = CatBoostClassifier(loss_function="MultiClass", **catboost_options(seed))
     model.fit(x, _classes(y[:, 0]))
@@ -133,7 +133,7 @@ def catboost_classifier(name: str, seed: int) -> Outside:
     return _catboost(name, what, model)
 
 
-def catboost_targets(name: str, seed: int) -> Outside:
+def catboost_targets(name: str, seed: int) -> OutsideExporter:
     x, y = _regression(seed)
     model = CatBoostRegressor(loss_function="MultiRMSE", **catboost_options(seed))
     model.fit(x, y)
@@ -144,14 +144,14 @@ def catboost_targets(name: str, seed: int) -> Outside:
     return _catboost(name, what, model)
 
 
-def random_forest(name: str, seed: int) -> Outside:
+def random_forest(name: str, seed: int) -> OutsideExporter:
     x, y = _regression(seed)
     model = RandomForestRegressor(**_forest_options(seed)).fit(x, y[:, 0])
     what = f"a scikit-learn random forest, {TREES} trees of at most {LEAVES} leaves, grown best first"
     return _sklearn(name, what, model, model.predict)
 
 
-def random_forest_classifier(name: str, seed: int) -> Outside:
+def random_forest_classifier(name: str, seed: int) -> OutsideExporter:
     x, y = _regression(seed)
     model = RandomForestClassifier(**_forest_options(seed)).fit(x, _classes(y[:, 0]))
     what = (
@@ -161,7 +161,7 @@ def random_forest_classifier(name: str, seed: int) -> Outside:
     return _sklearn(name, what, model, model.predict_proba)
 
 
-MODELS: dict[str, Callable[[str, int], Outside]] = {
+MODELS: dict[str, Callable[[str, int], OutsideExporter]] = {
     "lightgbm": lightgbm_regressor,
     "xgboost": xgboost_regressor,
     "catboost, 3 classes": catboost_classifier,
@@ -203,7 +203,7 @@ def _xgboost_options(seed: int) -> dict[str, Any]:
     }
 
 
-def _xgboost(name: str, what: str, xgboost: ModuleType, model: Any) -> Outside:
+def _xgboost(name: str, what: str, xgboost: ModuleType, model: Any) -> OutsideExporter:
     booster = model.get_booster()
 
     def raw(rows: NDArray[np.float32]) -> Any:
@@ -212,7 +212,7 @@ def _xgboost(name: str, what: str, xgboost: ModuleType, model: Any) -> Outside:
     return _outside(name, what, "xgboost", model, booster.save_model, raw)
 
 
-def _catboost(name: str, what: str, model: Any) -> Outside:
+def _catboost(name: str, what: str, model: Any) -> OutsideExporter:
     return _outside(
         name,
         what,
@@ -227,18 +227,20 @@ def _forest_options(seed: int) -> dict[str, Any]:
     return {"n_estimators": TREES, "max_leaf_nodes": LEAVES, "random_state": seed, "n_jobs": 1}
 
 
-def _sklearn(name: str, what: str, model: Any, raw: Callable[..., Any]) -> Outside:
-    return Outside(name, what, "scikit-learn", model, b"", from_sklearn(model, _grid("scikit-learn")), RANGES, raw)
+def _sklearn(name: str, what: str, model: Any, raw: Callable[..., Any]) -> OutsideExporter:
+    return OutsideExporter(
+        name, what, "scikit-learn", model, b"", from_sklearn(model, _grid("scikit-learn")), RANGES, raw
+    )
 
 
 def _outside(
     name: str, what: str, library: Library, model: Any, save: Callable[[str], Any], raw: Callable[..., Any]
-) -> Outside:
+) -> OutsideExporter:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model{SUFFIX[library]}"
         save(str(path))
         integers = load(path, _grid(library))
-        return Outside(name, what, library, model, path.read_bytes(), integers, RANGES, raw)
+        return OutsideExporter(name, what, library, model, path.read_bytes(), integers, RANGES, raw)
 
 
 def _grid(library: Library) -> Grid:

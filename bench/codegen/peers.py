@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from bench.codegen.contender import Absent, Contender, Gives, Source, Takes
-from bench.codegen.outside import SUFFIX, AnySubject, Outside
+from bench.codegen.contender import Absent, ExporterRun, ExportSource, Gives, Takes
+from bench.codegen.outside import SUFFIX, AnySubject, OutsideExporter
 from bench.codegen.retold import forest, lightgbm_model, treelite_model
-from bench.codegen.subjects import Subject
+from bench.codegen.subjects import ExportSubject
 
 INT16 = np.iinfo(np.int16)
 
 
-def catboost_cpp(subject: AnySubject, _: str) -> Source:
+def catboost_cpp(subject: AnySubject, _: str) -> ExportSource:
     """``save_model(format="cpp")``. Its std::vector is the one in shim/, without a heap."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.cpp"
@@ -40,14 +40,14 @@ def catboost_cpp(subject: AnySubject, _: str) -> Source:
     else:
         head, body = 'extern "C" double bench_model(const float *row)', f"return ApplyCatboostModel({row});"
     text = f'#include "model.cpp"\n{head} {{ {body} }}\n'
-    return Source(text, "float32", "float64", "c++", {"model.cpp": exported}, outputs=subject.outputs)
+    return ExportSource(text, "float32", "float64", "c++", {"model.cpp": exported}, outputs=subject.outputs)
 
 
-def tl2cgen_c(subject: AnySubject, _: str, kind: Takes = "float32", quantize: bool = False) -> Source:
+def tl2cgen_c(subject: AnySubject, _: str, kind: Takes = "float32", quantize: bool = False) -> ExportSource:
     tl2cgen = _package("tl2cgen")
     _package("treelite")
     with tempfile.TemporaryDirectory() as folder, _silence():
-        model = read_by_treelite(subject) if isinstance(subject, Outside) else treelite_model(subject, kind)
+        model = read_by_treelite(subject) if isinstance(subject, OutsideExporter) else treelite_model(subject, kind)
         if model.input_type != kind:
             raise Absent(f"its model has thresholds of {model.input_type}")
         tl2cgen.generate_c_code(model, dirpath=folder, params={"quantize": int(quantize)})
@@ -62,10 +62,10 @@ def tl2cgen_c(subject: AnySubject, _: str, kind: Takes = "float32", quantize: bo
     text = f'#include "main.c"\n{head};\n{head} {{\n{body}}}\n'
     gives: Gives = "float32" if kind == "float32" else "float64"
     units = ("quantize.c",) if quantize else ()
-    return Source(text, kind, gives, files=files, units=units, scribbles=quantize, outputs=subject.outputs)
+    return ExportSource(text, kind, gives, files=files, units=units, scribbles=quantize, outputs=subject.outputs)
 
 
-def read_by_treelite(subject: Outside) -> Any:
+def read_by_treelite(subject: OutsideExporter) -> Any:
     """The model as treelite reads its library's file (scikit-learn's from memory), its raw outputs asked for, as of
     everybody."""
     if subject.library == "scikit-learn":
@@ -81,20 +81,22 @@ def read_by_treelite(subject: Outside) -> Any:
     return model
 
 
-def m2cgen_c(subject: AnySubject, _: str) -> Source:
+def m2cgen_c(subject: AnySubject, _: str) -> ExportSource:
     m2cgen = _package("m2cgen")
     _package("lightgbm")
     try:
-        exported: str = m2cgen.export_to_c(subject.model if isinstance(subject, Outside) else lightgbm_model(subject))
+        exported: str = m2cgen.export_to_c(
+            subject.model if isinstance(subject, OutsideExporter) else lightgbm_model(subject)
+        )
     except TypeError as error:  # XGBoost's classifiers of today
         raise Absent(f"m2cgen ends in a TypeError: {error}") from None
     if "memcpy(" in exported:
         raise Absent("its code of several outputs calls memcpy, of a C library that is not there")
     call = "double bench_model(double *row);\ndouble bench_model(double *row) { return score(row); }\n"
-    return Source(f"{exported}\n{call}", "float64", "float64")
+    return ExportSource(f"{exported}\n{call}", "float64", "float64")
 
 
-def emlearn_inline(subject: Subject, _: str, kind: Takes) -> Source:
+def emlearn_inline(subject: ExportSubject, _: str, kind: Takes) -> ExportSource:
     """``convert(method="inline")``: the thresholds are constants in the code. ``kind`` is the features' type."""
     emlearn = _package("emlearn")
     if kind == "int16" and any(low < INT16.min or high > INT16.max for low, high in subject.ranges):
@@ -105,20 +107,22 @@ def emlearn_inline(subject: Subject, _: str, kind: Takes) -> Source:
         f"{exported}\nfloat bench_model(const {c_type} *row);\n"
         f"float bench_model(const {c_type} *row) {{ return model_predict(row, {subject.features}); }}\n"
     )
-    return Source(text, kind, "float32")
+    return ExportSource(text, kind, "float32")
 
 
-def micromlgen_cpp(subject: Subject, _: str) -> Source:
+def micromlgen_cpp(subject: ExportSubject, _: str) -> ExportSource:
     micromlgen = _package("micromlgen")
     exported = re.sub(r"#pragma once\n", "", micromlgen.port(forest(subject)))
     call = "Eloquent::ML::Port::RandomForestRegressor model; return model.predict(row);"
-    return Source(f'{exported}\nextern "C" float bench_model(float *row) {{ {call} }}\n', "float32", "float32", "c++")
+    return ExportSource(
+        f'{exported}\nextern "C" float bench_model(float *row) {{ {call} }}\n', "float32", "float32", "c++"
+    )
 
 
 PEERS = (
-    Contender("CatBoost, C++ export", "peer", catboost_cpp, "catboost", "Apache-2.0", ("symmetric", "catboost")),
-    Contender("tl2cgen, float32", "peer", tl2cgen_c, "tl2cgen", "Apache-2.0", ("symmetric", "xgboost")),
-    Contender(
+    ExporterRun("CatBoost, C++ export", "peer", catboost_cpp, "catboost", "Apache-2.0", ("symmetric", "catboost")),
+    ExporterRun("tl2cgen, float32", "peer", tl2cgen_c, "tl2cgen", "Apache-2.0", ("symmetric", "xgboost")),
+    ExporterRun(
         "tl2cgen, float64",
         "peer",
         partial(tl2cgen_c, kind="float64"),
@@ -126,12 +130,12 @@ PEERS = (
         "Apache-2.0",
         ("symmetric", "lightgbm", "scikit-learn"),
     ),
-    Contender("tl2cgen, float32, quantize", "peer", partial(tl2cgen_c, quantize=True), "tl2cgen", "Apache-2.0"),
-    Contender("m2cgen", "peer", m2cgen_c, "m2cgen", "MIT", ("symmetric", "lightgbm", "xgboost", "scikit-learn")),
-    Contender("emlearn, inline int16", "peer", partial(emlearn_inline, kind="int16"), "emlearn", "MIT"),
-    Contender("emlearn, inline int32", "peer", partial(emlearn_inline, kind="int32"), "emlearn", "MIT"),
-    Contender("emlearn, inline float", "peer", partial(emlearn_inline, kind="float32"), "emlearn", "MIT"),
-    Contender("micromlgen", "peer", micromlgen_cpp, "micromlgen", "MIT"),
+    ExporterRun("tl2cgen, float32, quantize", "peer", partial(tl2cgen_c, quantize=True), "tl2cgen", "Apache-2.0"),
+    ExporterRun("m2cgen", "peer", m2cgen_c, "m2cgen", "MIT", ("symmetric", "lightgbm", "xgboost", "scikit-learn")),
+    ExporterRun("emlearn, inline int16", "peer", partial(emlearn_inline, kind="int16"), "emlearn", "MIT"),
+    ExporterRun("emlearn, inline int32", "peer", partial(emlearn_inline, kind="int32"), "emlearn", "MIT"),
+    ExporterRun("emlearn, inline float", "peer", partial(emlearn_inline, kind="float32"), "emlearn", "MIT"),
+    ExporterRun("micromlgen", "peer", micromlgen_cpp, "micromlgen", "MIT"),
 )
 
 

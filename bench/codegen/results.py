@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.codegen import core
-from bench.codegen.contender import Contender, Source, Takes
+from bench.codegen.contender import ExporterRun, ExportSource, Takes
 from bench.codegen.outside import AnySubject
 from bench.codegen.rows import Rows, cells
 from decision.artefact.documents import dump_json, write_atomically
@@ -27,7 +27,7 @@ a wrong side of a threshold that changes the value by less changes nothing."""
 
 
 @dataclass(frozen=True)
-class Result:
+class ExportResult:
     """Cycles over the rows, ``all_worst`` over all cells of the input space; bytes; rows (and cells) whose value is
     wrong; the greatest distance of the right values from the library's own."""
 
@@ -48,7 +48,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Place:
+class CompiledPlace:
     """Where code runs."""
 
     profile: Profile
@@ -60,7 +60,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Case:
+class ExportCase:
     """What all contenders are given of a model: rows, all cells, and its library's own predictions of the rows, [N] or
     [N, outputs]."""
 
@@ -70,11 +70,13 @@ class Case:
     expected: NDArray[np.float64]
 
 
-def result(case: Case, contender: Contender, source: Source, place: Place, keep: Path) -> Result:
+def result(
+    case: ExportCase, contender: ExporterRun, source: ExportSource, place: CompiledPlace, keep: Path
+) -> ExportResult:
     """Measured, or read from ``keep``. InputError where the code does not compile, link or return."""
     path = keep / f"{_key(case, contender, source, place)}.json"
     try:
-        return Result(**json.loads(path.read_text()))
+        return ExportResult(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):
         measured = measure(case, contender, source, place)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +84,7 @@ def result(case: Case, contender: Contender, source: Source, place: Place, keep:
     return measured
 
 
-def measure(case: Case, contender: Contender, source: Source, place: Place) -> Result:
+def measure(case: ExportCase, contender: ExporterRun, source: ExportSource, place: CompiledPlace) -> ExportResult:
     every = None
     if _by_cells(case, contender):
         every = cells(case.subject, source.cuts) if source.cuts else case.cells
@@ -94,7 +96,7 @@ def measure(case: Case, contender: Contender, source: Source, place: Place) -> R
         if calls[0].cycles.max() > calls[1].cycles.max():
             raise InputError("a row takes longer than every cell, so the code does more than compare with thresholds")
         elsewhere += int((calls[1].values != case.subject.evaluate(every)).sum())
-    return Result(
+    return ExportResult(
         takes=source.takes,
         worst=int(calls[0].cycles.max()),
         mean=round(float(calls[0].cycles.mean()), 1),
@@ -108,7 +110,7 @@ def measure(case: Case, contender: Contender, source: Source, place: Place) -> R
     )
 
 
-def judge(case: Case, source: Source, values: NDArray[np.generic]) -> tuple[NDArray[np.bool_], float]:
+def judge(case: ExportCase, source: ExportSource, values: NDArray[np.generic]) -> tuple[NDArray[np.bool_], float]:
     """Which rows are wrong in some output, and the greatest error of the others.
 
     Integers must equal the integer model's, bit for bit: the library's with leaves rounded once (distill.quantise,
@@ -126,13 +128,13 @@ def judge(case: Case, source: Source, values: NDArray[np.generic]) -> tuple[NDAr
     return wrong, float(error[~wrong].max(initial=0.0))
 
 
-def _by_cells(case: Case, contender: Contender) -> bool:
+def _by_cells(case: ExportCase, contender: ExporterRun) -> bool:
     """Ours and the floors, which give integers, compare features with the model's own thresholds, and ours with cuts
     that it tells: a cell is a path."""
     return contender.kind != "peer" and case.cells is not None
 
 
-def _key(case: Case, contender: Contender, source: Source, place: Place) -> str:
+def _key(case: ExportCase, contender: ExporterRun, source: ExportSource, place: CompiledPlace) -> str:
     """A hash of all that a result rests on."""
     own = [core.TRAMPOLINE, *sorted(core.SHIM.iterdir()), Path(core.__file__), Path(__file__)]
     parts = {

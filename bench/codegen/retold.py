@@ -14,32 +14,32 @@ import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree._tree import Tree
 
-from bench.codegen.subjects import FloatTree, Subject
+from bench.codegen.subjects import ExportSubject, FloatTree
 
 
 @dataclass(frozen=True)
-class Leaf:
+class TreeLeaf:
     value: float
 
 
 @dataclass(frozen=True)
-class Question:
+class TreeQuestion:
     """``x[feature] <= border`` goes to ``below``, else to ``above``."""
 
     feature: int
     border: float
-    below: "Leaf | Question"
-    above: "Leaf | Question"
+    below: "TreeLeaf | TreeQuestion"
+    above: "TreeLeaf | TreeQuestion"
 
 
-def binary(tree: FloatTree) -> Leaf | Question:
+def binary(tree: FloatTree) -> TreeLeaf | TreeQuestion:
     """The tree as nested questions, each one open on its path."""
     return _grow(tree, 0, 0, {})
 
 
-def _grow(tree: FloatTree, level: int, index: int, known: dict[int, tuple[float, float]]) -> Leaf | Question:
+def _grow(tree: FloatTree, level: int, index: int, known: dict[int, tuple[float, float]]) -> TreeLeaf | TreeQuestion:
     if level == len(tree.splits):
-        return Leaf(tree.leaves[index])
+        return TreeLeaf(tree.leaves[index])
     feature, border = tree.splits[level]
     over, most = known.get(feature, (-inf, inf))  # over < x <= most
     if border <= over:
@@ -48,18 +48,18 @@ def _grow(tree: FloatTree, level: int, index: int, known: dict[int, tuple[float,
         return _grow(tree, level + 1, index, known)
     below = _grow(tree, level + 1, index, known | {feature: (over, border)})
     above = _grow(tree, level + 1, index | 1 << level, known | {feature: (border, most)})
-    return Question(feature, border, below, above)
+    return TreeQuestion(feature, border, below, above)
 
 
-def nodes(root: Leaf | Question) -> Iterator[Leaf | Question]:
+def nodes(root: TreeLeaf | TreeQuestion) -> Iterator[TreeLeaf | TreeQuestion]:
     """All nodes, each before its children, ``below`` first (scikit-learn's order)."""
     yield root
-    if isinstance(root, Question):
+    if isinstance(root, TreeQuestion):
         yield from nodes(root.below)
         yield from nodes(root.above)
 
 
-def lightgbm_model(subject: Subject) -> Any:
+def lightgbm_model(subject: ExportSubject) -> Any:
     """A fitted LGBMRegressor. LightGBM has no bias of its own: the first tree's leaves carry it."""
     lightgbm = import_module("lightgbm")
     trees, bias = subject.parts()
@@ -77,10 +77,10 @@ def lightgbm_model(subject: Subject) -> Any:
     return model
 
 
-def _lightgbm_tree(root: Leaf | Question, bias: float) -> str:
+def _lightgbm_tree(root: TreeLeaf | TreeQuestion, bias: float) -> str:
     everything = list(nodes(root))
-    questions = [n for n in everything if isinstance(n, Question)]
-    leaves = [n for n in everything if isinstance(n, Leaf)]
+    questions = [n for n in everything if isinstance(n, TreeQuestion)]
+    leaves = [n for n in everything if isinstance(n, TreeLeaf)]
     where = {id(n): i for i, n in enumerate(questions)} | {id(n): -i - 1 for i, n in enumerate(leaves)}
     lines: dict[str, list[object]] = {
         "num_leaves": [len(leaves)],
@@ -103,7 +103,7 @@ def _lightgbm_tree(root: Leaf | Question, bias: float) -> str:
     return "\n".join(f"{key}={' '.join(map(str, values))}" for key, values in lines.items())
 
 
-def treelite_model(subject: Subject, kind: str) -> Any:
+def treelite_model(subject: ExportSubject, kind: str) -> Any:
     """A treelite model; ``kind`` (float32 or float64) is the type of its thresholds and leaves."""
     treelite = import_module("treelite.model_builder")
     trees, bias = subject.parts()
@@ -128,7 +128,7 @@ def treelite_model(subject: Subject, kind: str) -> Any:
         builder.start_tree()
         for node in everything:
             builder.start_node(key[id(node)])
-            if isinstance(node, Leaf):
+            if isinstance(node, TreeLeaf):
                 builder.leaf(node.value)
             else:
                 builder.numerical_test(
@@ -144,7 +144,7 @@ def treelite_model(subject: Subject, kind: str) -> Any:
     return builder.commit()
 
 
-def forest(subject: Subject) -> Any:
+def forest(subject: ExportSubject) -> Any:
     """A scikit-learn RandomForestRegressor. It averages: a leaf holds its value times the number of trees."""
     trees, bias = subject.parts()
     corners = np.array(subject.ranges, dtype=np.float64).T
@@ -160,7 +160,7 @@ def forest(subject: Subject) -> Any:
         table["feature"] = table["threshold"] = -2
         table["n_node_samples"] = table["weighted_n_node_samples"] = 1
         for i, node in enumerate(everything):
-            if isinstance(node, Leaf):
+            if isinstance(node, TreeLeaf):
                 values[i] = node.value * len(trees) + bias
             else:
                 table[i]["left_child"], table[i]["right_child"] = key[id(node.below)], key[id(node.above)]

@@ -39,7 +39,7 @@ class FloatTree:
 
 
 @dataclass(frozen=True)
-class Subject:
+class ExportSubject:
     """One model. ``ranges`` are the features' least and greatest values."""
 
     name: str
@@ -84,13 +84,13 @@ class Subject:
         return np.asarray(self.model.predict(rows.astype(np.float32)), dtype=np.float64)
 
 
-def subjects(seed: int, student: Path) -> list[Subject]:
+def subjects(seed: int, student: Path) -> list[ExportSubject]:
     """The symmetric models; the last one only where ``student`` (the folder of a distilled student) is there."""
     distilled_too = [distilled(student)] if (student / "student.json").is_file() else []
     return [trained(seed), drawn(seed), *distilled_too]
 
 
-def trained(seed: int) -> Subject:
+def trained(seed: int) -> ExportSubject:
     """Fitted to a smooth function of uniformly drawn features."""
     rng = np.random.default_rng(seed)
     x = uniform(RANGES, 4000, rng)
@@ -101,7 +101,7 @@ def trained(seed: int) -> Subject:
     return _subject("trained", "a CatBoost regressor, trained on a smooth function of 4 features", model, RANGES, seed)
 
 
-def drawn(seed: int) -> Subject:
+def drawn(seed: int) -> ExportSubject:
     """Random features, borders and leaves: nothing for an optimiser to find but what chance left."""
     rng = np.random.default_rng([seed, 1])
     trees: list[dict[str, Any]] = []
@@ -121,7 +121,7 @@ def drawn(seed: int) -> Subject:
     return _subject("random", "random features, thresholds and leaves", _imported(trees, 0.25), RANGES, seed)
 
 
-def distilled(folder: Path) -> Subject:
+def distilled(folder: Path) -> ExportSubject:
     """The student of a run: its CatBoost model, and its forest as the firmware computes it."""
     student = load_student(folder / "student.json")
     program = student.program()
@@ -135,7 +135,7 @@ def distilled(folder: Path) -> Subject:
     check(model, student.forest, uniform(ranges, 4000, np.random.default_rng(0)), seed=0)
     made = opened(folder, "student").hash[:12]
     what = f"the trees of {student.name}'s student {made}, features up to 24 bits, all that float32 holds exactly"
-    return Subject("student", what, model, student.forest, ranges)
+    return ExportSubject("student", what, model, student.forest, ranges)
 
 
 def catboost_options(seed: int) -> dict[str, Any]:
@@ -154,10 +154,12 @@ def uniform(ranges: tuple[tuple[int, int], ...], count: int, rng: np.random.Gene
     return np.column_stack([rng.integers(low, high + 1, size=count) for low, high in ranges])
 
 
-def _subject(name: str, what: str, model: CatBoostRegressor, ranges: tuple[tuple[int, int], ...], seed: int) -> Subject:
+def _subject(
+    name: str, what: str, model: CatBoostRegressor, ranges: tuple[tuple[int, int], ...], seed: int
+) -> ExportSubject:
     forest = quantise(model, tuple(f"f{i}" for i in range(len(ranges))), LEAF_BITS)
     check(model, forest, uniform(ranges, 4000, np.random.default_rng(seed)), seed=seed)
-    return Subject(name, what, model, forest, ranges)
+    return ExportSubject(name, what, model, forest, ranges)
 
 
 def _imported(trees: list[dict[str, Any]], bias: float) -> CatBoostRegressor:

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from bench import drawn as package
-from bench.drawn.judged import Checked, How, Proved, Row, judged
+from bench.drawn.judged import Checked, DrawnRow, How, Proved, judged
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from rlcc.origin import made_by, source
@@ -71,7 +71,7 @@ def _page(seeds: range, how: How) -> Path:
     return PAGES[how.compiler]
 
 
-def _read(results: Path) -> dict[int, Row]:
+def _read(results: Path) -> dict[int, DrawnRow]:
     """Rows of an earlier run; InputError where the file is not one."""
     rows = {}
     try:
@@ -79,13 +79,13 @@ def _read(results: Path) -> dict[int, Row]:
             row = json.loads(line)
             checked = Checked(**row["checked"]) if row["checked"] else None
             proved = Proved(**row["proved"])
-            rows[row["seed"]] = Row(row["seed"], row["student"], proved, checked, row["made_at"])
+            rows[row["seed"]] = DrawnRow(row["seed"], row["student"], proved, checked, row["made_at"])
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{results} does not hold the results of a run ({error}); give another file") from error
     return rows
 
 
-def _append(results: Path, row: Row) -> None:
+def _append(results: Path, row: DrawnRow) -> None:
     """As a line; of the certificate nothing is kept."""
     text = json.dumps(asdict(replace(row, proved=replace(row.proved, certificate=None))))
     results.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ def _seeds(text: str) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def page(rows: Sequence[Row], how: How) -> str:
+def page(rows: Sequence[DrawnRow], how: How) -> str:
     """As Markdown: the counts, then a row a student."""
     exact = sum(1 for r in rows if not r.proved.problem and r.proved.exact is not None)
     bounded = sum(1 for r in rows if not r.proved.problem and r.proved.exact is None)
@@ -129,14 +129,14 @@ def _asked(how: How) -> str:
     return "".join(f" --{name.replace('_', '-')} {v}" for name, v in vars(how).items() if v != default[name])
 
 
-def _reasons(rows: Sequence[Row]) -> str:
+def _reasons(rows: Sequence[DrawnRow]) -> str:
     """Why what is not proved is not, in full."""
     reasons = [f"- student {r.seed}: {r.proved.problem}\n" for r in rows if r.proved.problem]
     reasons += [f"- certificate of {r.seed}: {r.checked.problem}\n" for r in rows if r.checked and r.checked.problem]
     return "".join(["What is not, and why:\n\n", *reasons, "\n"] if reasons else [])
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: DrawnRow) -> list[str]:
     """Of a student: the answers of prover and checker, each with its CPU time and memory."""
     p, c = row.proved, row.checked
     said = _short(p.problem) or (f"{p.exact} cycles" if p.exact is not None else f"at most {p.bound} cycles")

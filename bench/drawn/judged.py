@@ -69,7 +69,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Row:
+class DrawnRow:
     seed: int
     student: str
     proved: Proved
@@ -78,7 +78,7 @@ class Row:
     """The commit."""
 
 
-def judged(seed: int, how: How) -> Row:
+def judged(seed: int, how: How) -> DrawnRow:
     """What becomes of student number ``seed``."""
     student = drawn(seed)
     with TemporaryDirectory() as name:
@@ -89,8 +89,8 @@ def judged(seed: int, how: How) -> Row:
             emit(folder / "student", folder / "firmware", target="generic", options=Options(form=how.form))
             build = built(folder / "firmware", profile=load_profile(how.profile), compiler=how.compiler, opt=how.opt)
         except InputError as error:
-            return Row(seed, words(student), Proved(problem=f"not emitted: {error}"))
-        return Row(seed, words(student), *judged_build(build, how.prover_seconds, how.checker_seconds))
+            return DrawnRow(seed, words(student), Proved(problem=f"not emitted: {error}"))
+        return DrawnRow(seed, words(student), *judged_build(build, how.prover_seconds, how.checker_seconds))
 
 
 def judged_build(build: Build, prover_seconds: int, checker_seconds: int) -> tuple[Proved, Checked | None]:

@@ -10,11 +10,11 @@ from random import Random
 from bench import forge as package
 from bench.forge import results
 from bench.forge.made import MAKERS, made
-from bench.forge.memory import Memory, remembering
+from bench.forge.memory import ForgeryMemory, remembering
 from bench.forge.page import PAGE, page
-from bench.forge.results import WRONG, Results, Row
+from bench.forge.results import WRONG, ForgeryResults, ForgeryRow
 from bench.forge.session import NAMES, asked_again, drawn, judged, prepared_copy
-from bench.forge.subjects import MADE, Subject, finished, from_run
+from bench.forge.subjects import MADE, ForgerySubject, finished, from_run
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 
@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _forge(options: argparse.Namespace) -> int:
-    memory = Memory()
+    memory = ForgeryMemory()
     with remembering(memory):
         subjects = [_subject(name, options) for name in options.subject or _all(options.runs)]
         if options.prepare:
@@ -72,7 +72,7 @@ def _all(runs: Path) -> list[str]:
     return [*MAKERS, *there]
 
 
-def _subject(name: str, options: argparse.Namespace) -> Subject:
+def _subject(name: str, options: argparse.Namespace) -> ForgerySubject:
     if options.kept:
         place = options.work / (f"{name}{MADE}/{name}" if name in MAKERS else name)
         subject = finished(place)
@@ -84,14 +84,14 @@ def _subject(name: str, options: argparse.Namespace) -> Subject:
     return from_run(options.runs / name, options.work, _say)
 
 
-def _through(subject: Subject, subjects: list[Subject], options: argparse.Namespace) -> list[Row]:
+def _through(subject: ForgerySubject, subjects: list[ForgerySubject], options: argparse.Namespace) -> list[ForgeryRow]:
     """Every drawn forgery of a subject; those that were judged before, of the same code, are taken from the results."""
     names = options.documents.split(",")
     if unknown := [name for name in names if name not in NAMES]:
         raise InputError(f"there is no document {unknown[0]!r}; choose among {', '.join(NAMES)}")
     others = [other for other in subjects if other is not subject]
     found = list(drawn(subject, others, names, options.seed, options.limit, options.places))
-    kept = Results(options.work / f"{subject.name}.jsonl", fresh=options.fresh)
+    kept = ForgeryResults(options.work / f"{subject.name}.jsonl", fresh=options.fresh)
     place = options.work if options.kept else prepared_copy(subject, options.work)
     rows, begin, fresh = [], time.monotonic(), 0
     for number, forgery in enumerate(found):

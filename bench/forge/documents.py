@@ -16,21 +16,21 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from bench.forge import judges, seal
 from bench.forge.edits import Edit, edits
-from bench.forge.judges import Answer, Files
+from bench.forge.judges import Files, JudgeAnswer
 from bench.forge.places import field_of
-from bench.forge.subjects import Subject
+from bench.forge.subjects import ForgerySubject
 from bench.forge.texts import damaged, dumped
 from decision.policy.model import NAME as MODEL
 from decision.policy.network_policy import NAME as NETWORK
 from decision.policy.student import NAME as STUDENT
 
-Judge = Callable[[Files], Answer]
+Judge = Callable[[Files], JudgeAnswer]
 WHOLE = "the whole text"
 """The field of damage that is of no single one."""
 
 
 @dataclass(frozen=True)
-class Document:
+class ForgedDocument:
     """``file``: its place; ``within``: only what lies under this path is edited; ``seal``: of its bytes; ``after``:
     what else is made right once it is written; ``judges``: in turn; ``signed``: it is the payload of an envelope."""
 
@@ -82,43 +82,43 @@ def decider_name(firmware: Path) -> str:
     return next((name for name in (NETWORK, MODEL) if (firmware / name).is_file()), STUDENT)
 
 
-DOCUMENTS: dict[str, Document] = {
-    "certificate": Document(lambda f: f.certificate, (judges.check, judges.vouched), seal.sealed_certificate),
-    "manifest": Document(
+DOCUMENTS: dict[str, ForgedDocument] = {
+    "certificate": ForgedDocument(lambda f: f.certificate, (judges.check, judges.vouched), seal.sealed_certificate),
+    "manifest": ForgedDocument(
         _manifest,
         (judges.check_foreign, judges.gate_unsigned),
         seal.sealed_manifest,
         lambda f: seal.pointed(f.certificate, f.firmware),
     ),
-    "layout": Document(
+    "layout": ForgedDocument(
         _manifest,
         (judges.check_foreign, judges.gate_unsigned),
         seal.sealed_manifest,
         lambda f: seal.pointed(f.certificate, f.firmware),
         within=("details", "layout"),
     ),
-    "program": Document(
+    "program": ForgedDocument(
         lambda f: f.firmware / "program.json", (judges.check_foreign, judges.gate_unsigned), after=_folder
     ),
-    "student": Document(
+    "student": ForgedDocument(
         lambda f: f.firmware / decider_name(f.firmware), (judges.check_foreign, judges.gate_unsigned), after=_folder
     ),
-    "student artefact": Document(lambda f: f.student / "student.json", (judges.student,), after=_student_folder),
-    "attestation": Document(lambda f: f.attestation, (judges.attestation,), signed=True),
-    "envelope": Document(lambda f: f.attestation, (judges.attestation,), sealable=False),
-    "verdict": Document(lambda f: f.verdict, (judges.reference,), sealable=False),
-    "recipe": Document(lambda f: f.recipe, (judges.recipe,), toml=True, sealable=False),
+    "student artefact": ForgedDocument(lambda f: f.student / "student.json", (judges.student,), after=_student_folder),
+    "attestation": ForgedDocument(lambda f: f.attestation, (judges.attestation,), signed=True),
+    "envelope": ForgedDocument(lambda f: f.attestation, (judges.attestation,), sealable=False),
+    "verdict": ForgedDocument(lambda f: f.verdict, (judges.reference,), sealable=False),
+    "recipe": ForgedDocument(lambda f: f.recipe, (judges.recipe,), toml=True, sealable=False),
 }
 
 
-BESIDE: dict[str, Document] = {
-    name: Document(lambda f: f.firmware / decider_name(f.firmware), ())
+BESIDE: dict[str, ForgedDocument] = {
+    name: ForgedDocument(lambda f: f.firmware / decider_name(f.firmware), ())
     for name in ("files", "limits", "mutants of data", "mutants of code")
 }
 """What is forged otherwise than by edits of one document; what decides is looked at."""
 
 
-def parsed(document: Document, content: bytes) -> Any:
+def parsed(document: ForgedDocument, content: bytes) -> Any:
     """A document's data, of an envelope its payload's; None where the bytes are none."""
     try:
         if document.toml:
@@ -139,7 +139,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def forgeries(subject: Subject, name: str, draw: random.Random, most: int) -> Iterator[Forgery]:
+def forgeries(subject: ForgerySubject, name: str, draw: random.Random, most: int) -> Iterator[Forgery]:
     """Every forgery of a document, nothing where the subject has none: single edits of at most ``most`` places of a
     field, sealed, and one of a field that is not; then damage of the text."""
     document = DOCUMENTS[name]
@@ -165,7 +165,13 @@ def forgeries(subject: Subject, name: str, draw: random.Random, most: int) -> It
 
 
 def _forgery(
-    document: Document, name: str, path: tuple[str | int, ...], edit: str, made: Callable[[], bytes], *, sealed: bool
+    document: ForgedDocument,
+    name: str,
+    path: tuple[str | int, ...],
+    edit: str,
+    made: Callable[[], bytes],
+    *,
+    sealed: bool,
 ) -> Forgery:
     def write(files: Files) -> None:
         place, text = document.file(files), made()
@@ -210,4 +216,4 @@ def chosen(found: list[Forgery], limit: int, draw: random.Random, walked: int | 
     return [forgery for forgery in order if id(forgery) in kept or not WALKED.fullmatch(forgery.field)]
 
 
-__all__ = ["BESIDE", "DOCUMENTS", "Document", "Edit", "Forgery", "chosen", "forgeries", "parsed"]
+__all__ = ["BESIDE", "DOCUMENTS", "Edit", "ForgedDocument", "Forgery", "chosen", "forgeries", "parsed"]

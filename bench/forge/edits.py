@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.forge.places import Path, Place, dropped, places, replaced, sampled
+from bench.forge.places import ForgeryPlace, Path, dropped, places, replaced, sampled
 
 INVENTED = "no network loses a packet, for all inputs"
 UNKNOWN = "zz_unknown"
@@ -73,7 +73,7 @@ def edits(document: Any, draw: random.Random, most: int = 3) -> Iterator[Edit]:
                 yield from _twice(document, place)
 
 
-def _twice(document: Any, place: Place) -> Iterator[Edit]:
+def _twice(document: Any, place: ForgeryPlace) -> Iterator[Edit]:
     """The key twice, the true value first or last."""
     false = _other(place.value)
     for name, value in (("twice", Twice(place.value, false)), ("twice, true last", Twice(false, place.value))):
@@ -91,7 +91,7 @@ def _other(value: Any) -> Any:
     return 0 if value is None else type(value)()
 
 
-def _values(place: Place, donors: Mapping[str, list[Any]], draw: random.Random) -> Iterator[tuple[str, Any]]:
+def _values(place: ForgeryPlace, donors: Mapping[str, list[Any]], draw: random.Random) -> Iterator[tuple[str, Any]]:
     """Other values of a place, each with the edit's name; none is the value itself."""
     value = place.value
     made = _candidates(place, donors, draw)
@@ -101,7 +101,7 @@ def _values(place: Place, donors: Mapping[str, list[Any]], draw: random.Random) 
             yield name, other
 
 
-def _candidates(place: Place, donors: Mapping[str, list[Any]], draw: random.Random) -> Iterator[tuple[str, Any]]:
+def _candidates(place: ForgeryPlace, donors: Mapping[str, list[Any]], draw: random.Random) -> Iterator[tuple[str, Any]]:
     value = place.value
     if isinstance(value, bool):
         yield from [("flip", not value), ("as number", int(value)), ("as text", str(value).lower()), ("null", None)]
@@ -148,7 +148,7 @@ def _floats(value: float) -> Iterator[tuple[str, Any]]:
     yield from [("0", 0.0), ("as integer", int(value)), ("2^64", 2.0**64), ("as text", repr(value)), ("null", None)]
 
 
-def _strings(place: Place, donors: Mapping[str, list[Any]], draw: random.Random) -> Iterator[tuple[str, Any]]:
+def _strings(place: ForgeryPlace, donors: Mapping[str, list[Any]], draw: random.Random) -> Iterator[tuple[str, Any]]:
     value = str(place.value)
     others = sorted({str(v) for v in donors.get(place.field, []) if isinstance(v, str)} - {value})
     if others:

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.forge import judges, seal
 from bench.forge.documents import Forgery, Judge
 from bench.forge.judges import Files
-from bench.forge.subjects import Subject
+from bench.forge.subjects import ForgerySubject
 from decision.artefact.manifest import NAME, sha256
 
 Edit = Callable[[Path], None]
@@ -86,7 +86,7 @@ NAMES: Sequence[str] = (
 STRANGERS: Mapping[str, str] = {"stdint.h": "typedef int uint32_t;\n", "extra.c": "int x;\n", ".hidden": ""}
 
 
-def file_forgeries(subject: Subject, others: Sequence[Subject], draw: random.Random) -> Iterator[Forgery]:
+def file_forgeries(subject: ForgerySubject, others: Sequence[ForgerySubject], draw: random.Random) -> Iterator[Forgery]:
     """Every file in every way; names in manifests; files that nobody lists; parts of other subjects."""
     root = subject.files.root
     firmware = sorted(p.relative_to(root) for p in subject.files.firmware.rglob("*") if p.is_file())
@@ -155,7 +155,7 @@ PARTS: Mapping[str, Callable[[Files], Path]] = {
 }
 
 
-def _swapped(subject: Subject, other: Subject) -> Iterator[Forgery]:
+def _swapped(subject: ForgerySubject, other: ForgerySubject) -> Iterator[Forgery]:
     """A part of another subject in place of this one's, the rest sealed around it."""
     for name, of in PARTS.items():
         mine, theirs = of(subject.files), of(other.files)
@@ -165,7 +165,7 @@ def _swapped(subject: Subject, other: Subject) -> Iterator[Forgery]:
         yield _of_another_subject(other)
 
 
-def _swap(name: str, other: Subject, of: Callable[[Files], Path]) -> Forgery:
+def _swap(name: str, other: ForgerySubject, of: Callable[[Files], Path]) -> Forgery:
     def write(files: Files) -> None:
         place, theirs = of(files), of(other.files)
         if place.is_dir():
@@ -181,7 +181,7 @@ def _swap(name: str, other: Subject, of: Callable[[Files], Path]) -> Forgery:
     return Forgery("files", (name,), f"of {other.name}", True, write, (*FOLDER_JUDGES, judges.gate))
 
 
-def _of_another_subject(other: Subject) -> Forgery:
+def _of_another_subject(other: ForgerySubject) -> Forgery:
     """The certificate of another firmware that says it is of this one, image, engine and all."""
 
     def write(files: Files) -> None:
@@ -193,7 +193,7 @@ def _of_another_subject(other: Subject) -> Forgery:
     return Forgery("files", ("certificate",), f"claims of {other.name}", True, write, (judges.check,))
 
 
-def _cycles(subject: Subject) -> Iterator[Forgery]:
+def _cycles(subject: ForgerySubject) -> Iterator[Forgery]:
     """A worst case that is one cycle too low or too high everywhere it is said."""
     for step in (-1, 1, -10):
 

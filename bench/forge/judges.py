@@ -81,7 +81,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Answer:
+class JudgeAnswer:
     """Answer of a judge. ``rows``: a verdict's checks by id, where there is one."""
 
     judge: str
@@ -90,39 +90,39 @@ class Answer:
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def commanded(judge: str, arguments: Sequence[str | Path]) -> Answer:
+def commanded(judge: str, arguments: Sequence[str | Path]) -> JudgeAnswer:
     """The answer of a command of rlcc."""
     out, err = io.StringIO(), io.StringIO()
     try:
         with patient(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = cli.main([str(a) for a in arguments])
     except NoEnd as error:
-        return Answer(judge, "crashed", str(error))
+        return JudgeAnswer(judge, "crashed", str(error))
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        return Answer(judge, "crashed", traceback.format_exc()[-SAID:])
+        return JudgeAnswer(judge, "crashed", traceback.format_exc()[-SAID:])
     return _answer(judge, code, out.getvalue() + err.getvalue())
 
 
-def _answer(judge: str, code: int, text: str) -> Answer:
+def _answer(judge: str, code: int, text: str) -> JudgeAnswer:
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)
     outcome: Outcome = "crashed" if DEFECT.search(text) or code not in (0, 1, 2) else "refused" if code else "accepted"
-    return Answer(judge, outcome, " ".join(text.split())[-SAID:])
+    return JudgeAnswer(judge, outcome, " ".join(text.split())[-SAID:])
 
 
-def read(judge: str, reader: Callable[[], object]) -> Answer:
+def read(judge: str, reader: Callable[[], object]) -> JudgeAnswer:
     """The answer of a reader: accepted unless it raises InputError, or returns False."""
     try:
         with patient():
             found = reader()
     except InputError as error:
-        return Answer(judge, "refused", str(error)[-SAID:])
+        return JudgeAnswer(judge, "refused", str(error)[-SAID:])
     except NoEnd as error:
-        return Answer(judge, "crashed", str(error))
+        return JudgeAnswer(judge, "crashed", str(error))
     except Exception:
-        return Answer(judge, "crashed", traceback.format_exc()[-SAID:])
-    return Answer(judge, "refused" if found is False else "accepted", str(found)[:SAID])
+        return JudgeAnswer(judge, "crashed", traceback.format_exc()[-SAID:])
+    return JudgeAnswer(judge, "refused" if found is False else "accepted", str(found)[:SAID])
 
 
 @contextlib.contextmanager
@@ -144,12 +144,12 @@ def patient() -> Iterator[None]:
 # --- the judges ------------------------------------------------------------------------------------------------------
 
 
-def check(files: Files) -> Answer:
+def check(files: Files) -> JudgeAnswer:
     """`rlcc verify --check`, of C as rlcc emits it."""
     return commanded("check", check_command(files))
 
 
-def check_foreign(files: Files) -> Answer:
+def check_foreign(files: Files) -> JudgeAnswer:
     """`rlcc verify --check --foreign-sources`: of any C."""
     return commanded("check, foreign", foreign_command(files))
 
@@ -169,7 +169,7 @@ def _speaks_of_a_teacher(certificate: Path) -> bool:
     return False
 
 
-def gate(files: Files) -> Answer:
+def gate(files: Files) -> JudgeAnswer:
     """`rlcc gate`, with the signed attestation where there is one."""
     signed: Words = (
         ["--attestation", files.attestation, "--key", files.public_key] if files.attestation.is_file() else []
@@ -177,7 +177,7 @@ def gate(files: Files) -> Answer:
     return _gated("gate", [*gate_command(files), *signed], files)
 
 
-def gate_unsigned(files: Files) -> Answer:
+def gate_unsigned(files: Files) -> JudgeAnswer:
     """`rlcc gate` of a folder that nobody signed."""
     return _gated("gate, unsigned", gate_command(files), files)
 
@@ -189,9 +189,9 @@ def gate_command(files: Files) -> Words:
     return ["gate", files.firmware, *limits, "--out", files.root / "gated"]
 
 
-def _gated(judge: str, command: Sequence[str | Path], files: Files) -> Answer:
+def _gated(judge: str, command: Sequence[str | Path], files: Files) -> JudgeAnswer:
     answer = commanded(judge, command)
-    return Answer(answer.judge, answer.outcome, answer.said, _rows(files.root / "gated" / "verdict.json"))
+    return JudgeAnswer(answer.judge, answer.outcome, answer.said, _rows(files.root / "gated" / "verdict.json"))
 
 
 def _rows(verdict: Path) -> dict[str, dict[str, Any]]:
@@ -201,19 +201,19 @@ def _rows(verdict: Path) -> dict[str, dict[str, Any]]:
     return {}
 
 
-def failed(answer: Answer) -> list[str]:
+def failed(answer: JudgeAnswer) -> list[str]:
     """Names of the rows that do not pass."""
     return [name for name, row in answer.rows.items() if not row["passed"]]
 
 
-def attest(files: Files) -> Answer:
+def attest(files: Files) -> JudgeAnswer:
     """`rlcc attest`: does it sign?"""
     command: Words = ["attest", files.firmware, "--certificate", files.certificate, "--key", files.key]
     command += ["--teacher", files.teacher] if files.teacher.is_dir() else []
     return commanded("attest", [*command, "--out", files.root / "signed.json"])
 
 
-def attestation(files: Files) -> Answer:
+def attestation(files: Files) -> JudgeAnswer:
     """The gate's row on an attestation."""
     from rlcc.attestation import attested
 
@@ -224,11 +224,11 @@ def attestation(files: Files) -> Answer:
     return read("attestation", row)
 
 
-def vouched(files: Files) -> Answer:
+def vouched(files: Files) -> JudgeAnswer:
     """`rlcc attest`, then `rlcc gate --attestation`: a forged certificate that someone signs unchecked."""
     answer = attest(files)
     if answer.outcome != "accepted":
-        return Answer("attest and gate", answer.outcome, answer.said)
+        return JudgeAnswer("attest and gate", answer.outcome, answer.said)
     (files.root / "signed.json").replace(files.attestation)
     return replace(gate(files), judge="attest and gate")
 
@@ -237,14 +237,14 @@ FURTHER = (vouched,)
 """Judges that are asked only where the one before has accepted."""
 
 
-def reference(files: Files) -> Answer:
+def reference(files: Files) -> JudgeAnswer:
     """What `rlcc gate --reference` reads of an earlier verdict."""
     from rlcc.gate.reference import read_reference
 
     return read("reference", lambda: read_reference(files.verdict))
 
 
-def recipe(files: Files) -> Answer:
+def recipe(files: Files) -> JudgeAnswer:
     """All that `rlcc run` and `rlcc gate` read of a recipe before they begin."""
     from rlcc.recipe import deployment_of, load_recipe, teacher_path
 
@@ -258,7 +258,7 @@ def recipe(files: Files) -> Answer:
     return read("recipe", whole)
 
 
-def student(files: Files) -> Answer:
+def student(files: Files) -> JudgeAnswer:
     """What `rlcc emit` reads of a student folder."""
     from decision.artefact.manifest import opened
     from decision.policy.student import NAME, load_student
@@ -271,7 +271,7 @@ def student(files: Files) -> Answer:
     return read("student", whole)
 
 
-COMMANDS: Mapping[Callable[[Files], Answer], Callable[[Files], Words]] = {
+COMMANDS: Mapping[Callable[[Files], JudgeAnswer], Callable[[Files], Words]] = {
     check: check_command,
     check_foreign: foreign_command,
     gate_unsigned: gate_command,
@@ -279,7 +279,7 @@ COMMANDS: Mapping[Callable[[Files], Answer], Callable[[Files], Words]] = {
 """Judges that are one command line each."""
 
 
-def in_a_process(arguments: Sequence[str | Path], judge: str, cache: Path) -> Answer:
+def in_a_process(arguments: Sequence[str | Path], judge: str, cache: Path) -> JudgeAnswer:
     """The same command by the command line, in a process that remembers nothing of this one: with a cache of its
     own."""
     command = [sys.executable, "-m", "rlcc", *map(str, arguments)]

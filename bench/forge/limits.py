@@ -12,7 +12,7 @@ from bench.forge import judges
 from bench.forge.documents import Forgery
 from bench.forge.judges import Files
 from bench.forge.places import value_at
-from bench.forge.subjects import Subject
+from bench.forge.subjects import ForgerySubject
 from bench.forge.texts import dumped
 from emulator.profile import load_profile
 from rlcc.gate.checks import US_PS
@@ -32,7 +32,7 @@ BELOW: Mapping[tuple[str, str], Path] = {
 """A limit of a recipe's gate, and where the verdict's ``measured`` has its figure."""
 
 
-def limits(subject: Subject) -> Iterator[Forgery]:
+def limits(subject: ForgerySubject) -> Iterator[Forgery]:
     """Recipes with one limit below its figure: a byte, a cycle, a thousandth of it."""
     if not subject.files.recipe.is_file():
         return

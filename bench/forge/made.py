@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench.forge.judges import commanded
-from bench.forge.subjects import MADE, Say, Subject, prepared, standing
+from bench.forge.subjects import MADE, ForgerySubject, Say, prepared, standing
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
 from decision.ir.forest import Forest, oblivious
@@ -117,29 +117,29 @@ LONGEST = 11
 """Of a queue, in doublings of 5 kB, for which the table's first row is chosen."""
 
 
-def flow(place: Path, say: Say) -> Subject:
+def flow(place: Path, say: Say) -> ForgerySubject:
     _perceptron(place / "teacher")
     recipe = place / "flow.toml"
     recipe.write_text(FLOWS.format(name="flow", without="", proof="true", distance="true") + PROPERTIES)
     return _distilled(place, recipe, say)
 
 
-def lstm(place: Path, say: Say) -> Subject:
+def lstm(place: Path, say: Say) -> ForgerySubject:
     _lstm(place / "teacher")
     recipe = place / "lstm.toml"
     recipe.write_text(FLOWS.format(name="lstm", without="", proof="true", distance="false"))
     return _distilled(place, recipe, say)
 
 
-def queue(place: Path, say: Say) -> Subject:
+def queue(place: Path, say: Say) -> ForgerySubject:
     return _of_queues("queue", "acc", place, say)
 
 
-def trigger(place: Path, say: Say) -> Subject:
+def trigger(place: Path, say: Say) -> ForgerySubject:
     return _of_queues("trigger", "haecn", place, say)
 
 
-def model(place: Path, say: Say) -> Subject:
+def model(place: Path, say: Say) -> ForgerySubject:
     from catboost import CatBoostClassifier
 
     rows = [[a, b] for a in range(0, 64, 3) for b in range(0, 64, 3)]
@@ -154,7 +154,7 @@ def model(place: Path, say: Say) -> Subject:
     return prepared(run, None, place / "model", say)
 
 
-def network(place: Path, say: Say) -> Subject:
+def network(place: Path, say: Say) -> ForgerySubject:
     _perceptron(place / "teacher")
     recipe, run = place / "network.toml", place / "run"
     recipe.write_text(FLOWS.format(name="network", without="", proof="false", distance="false"))
@@ -165,7 +165,7 @@ def network(place: Path, say: Say) -> Subject:
     return prepared(run, recipe, place / "network", say)
 
 
-MAKERS: Mapping[str, Callable[[Path, Say], Subject]] = {
+MAKERS: Mapping[str, Callable[[Path, Say], ForgerySubject]] = {
     "flow": flow,
     "lstm": lstm,
     "queue": queue,
@@ -175,7 +175,7 @@ MAKERS: Mapping[str, Callable[[Path, Say], Subject]] = {
 }
 
 
-def made(name: str, folder: Path, say: Say) -> Subject:
+def made(name: str, folder: Path, say: Say) -> ForgerySubject:
     """The subject of that name; taken from ``folder`` where it was made before."""
     place = folder / f"{name}{MADE}"
     ready = standing(place / name, say)
@@ -193,7 +193,7 @@ def _run(*arguments: str | Path) -> None:
         raise InputError(f"rlcc {arguments[0]} did not make a subject: {answer.said}")
 
 
-def _distilled(place: Path, recipe: Path, say: Say) -> Subject:
+def _distilled(place: Path, recipe: Path, say: Say) -> ForgerySubject:
     run = place / "run"
     answer = commanded("run", ["run", recipe, "--out", run])
     if not (run / "firmware").is_dir():
@@ -232,7 +232,7 @@ def _policy(name: str, architecture: dict[str, Any], window: int, features: list
     )
 
 
-def _of_queues(name: str, shipped: str, place: Path, say: Say) -> Subject:
+def _of_queues(name: str, shipped: str, place: Path, say: Say) -> ForgerySubject:
     teacher = _first_row(shipped)
     save(teacher, place / "teacher")
     recipe, run = place / f"{name}.toml", place / "run"

@@ -54,7 +54,7 @@ LATEST = 12
 
 
 @dataclass
-class Memory:
+class ForgeryMemory:
     """Results by function and arguments, ``latest`` of each function. ``asked``, ``found``: calls, and those of them
     that were remembered."""
 
@@ -128,7 +128,7 @@ def _tells(part: Any) -> bool:
 
 
 @contextlib.contextmanager
-def remembering(memory: Memory, functions: Sequence[tuple[str, str]] = REMEMBERED) -> Iterator[Memory]:
+def remembering(memory: ForgeryMemory, functions: Sequence[tuple[str, str]] = REMEMBERED) -> Iterator[ForgeryMemory]:
     """While the block runs, functions are remembered, and the checker runs in this process."""
     with contextlib.ExitStack() as stack:
         for module, name in functions:
@@ -150,7 +150,7 @@ def _replaced(module: str, name: str, made: Callable[[Any], Any]) -> Iterator[No
         setattr(holder, name, true)
 
 
-def _remembered(memory: Memory, name: str, true: Any) -> Any:
+def _remembered(memory: ForgeryMemory, name: str, true: Any) -> Any:
     """The function, its results remembered by all that it is called with."""
 
     def called(*parts: Any, **named: Any) -> Any:
@@ -167,7 +167,7 @@ def _whole(result: Any) -> Any:
     return list(result) if hasattr(result, "__next__") else result
 
 
-def _filled(memory: Memory, true: Any) -> Any:
+def _filled(memory: ForgeryMemory, true: Any) -> Any:
     """What is emitted of a body: the files, written again."""
 
     def called(folder: Path, body: Any, emission: Any, *rest: Any) -> Any:
@@ -188,7 +188,7 @@ def _filled(memory: Memory, true: Any) -> Any:
     return called
 
 
-def _built(memory: Memory, true: Any) -> Any:
+def _built(memory: ForgeryMemory, true: Any) -> Any:
     """A folder's build: by what lies in it, byte for byte."""
 
     def called(firmware: Any, **named: Any) -> Any:

@@ -21,8 +21,8 @@ from typing import Any
 from bench.forge import judges, seal
 from bench.forge.documents import Forgery, Judge, decider_name
 from bench.forge.judges import Files
-from bench.forge.places import Place, places, replaced
-from bench.forge.subjects import Subject
+from bench.forge.places import ForgeryPlace, places, replaced
+from bench.forge.subjects import ForgerySubject
 from bench.forge.texts import dumped
 from codegen.differences import body_in
 from codegen.emit import emission_of, emit_body
@@ -48,7 +48,7 @@ Change = Callable[[], tuple[str, Any]]
 # --- data ------------------------------------------------------------------------------------------------------------
 
 
-def data_mutants(subject: Subject, count: int, draw: random.Random) -> Iterator[Forgery]:
+def data_mutants(subject: ForgerySubject, count: int, draw: random.Random) -> Iterator[Forgery]:
     """``count`` deciders that differ in one thing: fields of all kinds in turn, and trees added in narrow
     cells."""
     name = decider_name(subject.files.firmware)
@@ -70,11 +70,11 @@ def _forest(data: Any) -> str:
     return next((key for key in ("ensemble", "forest") if key in data), "")
 
 
-def _number(place: Place) -> bool:
+def _number(place: ForgeryPlace) -> bool:
     return isinstance(place.value, int) and not isinstance(place.value, bool)
 
 
-def _changed(data: Any, place: Place, draw: random.Random) -> tuple[str, Any]:
+def _changed(data: Any, place: ForgeryPlace, draw: random.Random) -> tuple[str, Any]:
     """One number by a drawn amount."""
     amount = draw.choice(AMOUNTS) * draw.choice((-1, 1))
     return f"{place.field} {amount:+d}", replaced(data, place.path, place.value + amount)
@@ -149,7 +149,7 @@ WALKS = 10
 SOURCES = (".c", ".h", ".inc", ".csv", ".mk")
 
 
-def code_mutants(subject: Subject, count: int, draw: random.Random) -> Iterator[Forgery]:
+def code_mutants(subject: ForgerySubject, count: int, draw: random.Random) -> Iterator[Forgery]:
     """``count`` texts with one token changed, most of them in the decision's own C and header."""
     firmware = subject.files.firmware
     names = sorted(str(p.relative_to(firmware)) for p in firmware.rglob("*") if p.suffix in SOURCES)

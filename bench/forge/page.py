@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from bench.forge.results import WRONG, Row, shown
+from bench.forge.results import WRONG, ForgeryRow, shown
 from bench.forge.session import NAMES
-from bench.forge.subjects import Subject
+from bench.forge.subjects import ForgerySubject
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "results" / "forge.md"
 HEADING = ["refused", "equal", "weaker", "no claim", *WRONG]
 
 
-def page(rows: Sequence[Row], subjects: Sequence[Subject], options: argparse.Namespace) -> str:
+def page(rows: Sequence[ForgeryRow], subjects: Sequence[ForgerySubject], options: argparse.Namespace) -> str:
     """The page as Markdown."""
     counts = Counter(row.outcome for row in rows)
     seconds = sum(row.seconds for row in rows)
@@ -54,34 +54,34 @@ def _command(options: argparse.Namespace) -> str:
     return " ".join(["python -m bench.forge", *options.subject, *said])
 
 
-def _cells(rows: Iterable[Row]) -> list[str]:
+def _cells(rows: Iterable[ForgeryRow]) -> list[str]:
     counts = Counter(row.outcome for row in rows)
     return [str(sum(counts.values())), *(str(counts[name]) for name in HEADING)]
 
 
-def _groups(rows: Iterable[Row], of: Callable[[Row], Name]) -> dict[Name, list[Row]]:
-    groups: dict[Name, list[Row]] = {}
+def _groups(rows: Iterable[ForgeryRow], of: Callable[[ForgeryRow], Name]) -> dict[Name, list[ForgeryRow]]:
+    groups: dict[Name, list[ForgeryRow]] = {}
     for row in rows:
         groups.setdefault(of(row), []).append(row)
     return groups
 
 
-def _by_document(rows: Sequence[Row]) -> list[list[str]]:
+def _by_document(rows: Sequence[ForgeryRow]) -> list[list[str]]:
     return [[name, *_cells(group)] for name, group in _groups(rows, lambda row: row.document).items()]
 
 
-def _by_subject(rows: Sequence[Row], subjects: Sequence[Subject]) -> list[list[str]]:
+def _by_subject(rows: Sequence[ForgeryRow], subjects: Sequence[ForgerySubject]) -> list[list[str]]:
     groups = _groups(rows, lambda row: row.subject)
     return [[subject.name, subject.agent, *_cells(groups.get(subject.name, []))] for subject in subjects]
 
 
-def _by_field(rows: Sequence[Row]) -> list[list[str]]:
+def _by_field(rows: Sequence[ForgeryRow]) -> list[list[str]]:
     edited = [row for row in rows if not row.document.startswith("mutants")]
     groups = _groups(edited, lambda row: (row.document, _short(row.field)))
     return [[document, field, *_cells(group)] for (document, field), group in groups.items()]
 
 
-def _accepted(rows: Sequence[Row]) -> list[list[str]]:
+def _accepted(rows: Sequence[ForgeryRow]) -> list[list[str]]:
     answers = [(row, a) for row in rows for a in row.answers if a["outcome"] == "accepted"]
     counts = Counter((r.document, _short(r.field), a["judge"], a["meaning"], a["reason"]) for r, a in answers)
     return [[d, f, j, str(n), m, why] for (d, f, j, m, why), n in sorted(counts.items())]
@@ -92,6 +92,6 @@ def _short(field: str) -> str:
     return ".".join(field.split(".")[:2])
 
 
-def _wrong(rows: Sequence[Row]) -> str:
+def _wrong(rows: Sequence[ForgeryRow]) -> str:
     wrong = [shown(row) for row in rows if row.outcome in WRONG]
     return "".join(["## False, and crashed\n```text\n", *(f"{one}\n" for one in wrong), "```\n"] if wrong else [])

@@ -9,7 +9,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Place:
+class ForgeryPlace:
     """``path`` from the document's root; ``value``: what stands there."""
 
     path: Path
@@ -32,9 +32,9 @@ def field_of(path: Path) -> str:
     return text.removeprefix(".")
 
 
-def places(document: Any, path: Path = ()) -> Iterator[Place]:
+def places(document: Any, path: Path = ()) -> Iterator[ForgeryPlace]:
     """Every value of a document, each holder before what it holds; the document itself first."""
-    yield Place(path, document)
+    yield ForgeryPlace(path, document)
     if isinstance(document, dict):
         for key, value in document.items():
             yield from places(value, (*path, key))
@@ -66,9 +66,9 @@ def dropped(document: Any, path: Path) -> Any:
     return replaced(document, path[:-1], holder)
 
 
-def sampled(found: Sequence[Place], most: int, draw: Any) -> list[Place]:
+def sampled(found: Sequence[ForgeryPlace], most: int, draw: Any) -> list[ForgeryPlace]:
     """Places of every field, at most so many of each, drawn: first, last and others in between."""
-    by_field: dict[str, list[Place]] = {}
+    by_field: dict[str, list[ForgeryPlace]] = {}
     for place in found:
         by_field.setdefault(place.field, []).append(place)
     chosen = []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.forge.documents import Forgery
-from bench.forge.subjects import Subject, hash_of
+from bench.forge.subjects import ForgerySubject, hash_of
 from decision.artefact.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ ORDER = (*WRONG, "weaker", "equal", "no claim", "refused")
 
 
 @dataclass(frozen=True)
-class Row:
+class ForgeryRow:
     """What became of a forgery. ``answers``: judge, outcome, what it said, meaning and reason where it accepted."""
 
     subject: str
@@ -44,26 +44,26 @@ class Row:
         return next((one for one in ORDER if one in found), "refused")
 
 
-class Results:
+class ForgeryResults:
     """Rows by what they are of; ``fresh``: none of an earlier run is taken."""
 
     def __init__(self, path: Path, *, fresh: bool = False) -> None:
-        self._path, self._rows = path, dict[str, Row]()
+        self._path, self._rows = path, dict[str, ForgeryRow]()
         if fresh:
             path.unlink(missing_ok=True)
         if path.is_file():
             try:
                 for line in path.read_text().splitlines():
                     key, row = json.loads(line)
-                    self._rows[key] = Row(**row)
+                    self._rows[key] = ForgeryRow(**row)
             except (ValueError, TypeError) as error:
                 raise InputError(f"{path} holds no results of a run ({error}); give --fresh") from None
 
-    def of(self, subject: Subject, forgery: Forgery) -> Row | None:
+    def of(self, subject: ForgerySubject, forgery: Forgery) -> ForgeryRow | None:
         """The row of a forgery that was judged before."""
         return self._rows.get(_key(subject, list(forgery.path), forgery.document, forgery.edit, forgery.sealed))
 
-    def add(self, subject: Subject, row: Row) -> None:
+    def add(self, subject: ForgerySubject, row: ForgeryRow) -> None:
         key = _key(subject, row.path, row.document, row.edit, row.sealed)
         self._rows[key] = row
         self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class Results:
             file.write(json.dumps([key, asdict(row)]) + "\n")
 
 
-def _key(subject: Subject, *parts: Any) -> str:
+def _key(subject: ForgerySubject, *parts: Any) -> str:
     return sha256(json.dumps([subject.name, hash_of(subject), code_hash(), *parts]).encode()).hexdigest()
 
 
@@ -85,7 +85,7 @@ def code_hash() -> str:
     return digest.hexdigest()
 
 
-def shown(row: Row) -> str:
+def shown(row: ForgeryRow) -> str:
     """A false acceptance or a crash, whole."""
     place = "/".join(map(str, row.path)) or row.field
     lines = [f"{row.outcome}: {row.subject} {row.document} {place}: {row.edit}{'' if row.sealed else ', not sealed'}"]
@@ -93,7 +93,7 @@ def shown(row: Row) -> str:
     return "\n".join(lines)
 
 
-def summary(rows: Iterable[Row]) -> str:
+def summary(rows: Iterable[ForgeryRow]) -> str:
     """Counts of outcomes, the worst first, in a line."""
     counts = Counter(row.outcome for row in rows)
     return ", ".join(f"{counts[name]} {name}" for name in ORDER) + f", {sum(counts.values())} forgeries"

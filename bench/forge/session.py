@@ -8,14 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.forge.documents import BESIDE, DOCUMENTS, Document, Forgery, chosen, forgeries, parsed
+from bench.forge.documents import BESIDE, DOCUMENTS, ForgedDocument, Forgery, chosen, forgeries, parsed
 from bench.forge.files import file_forgeries
-from bench.forge.judges import COMMANDS, FURTHER, Answer, Files, in_a_process, read
+from bench.forge.judges import COMMANDS, FURTHER, Files, JudgeAnswer, in_a_process, read
 from bench.forge.limits import limits
 from bench.forge.mutants import code_mutants, data_mutants
-from bench.forge.results import DISAGREED, Row
-from bench.forge.subjects import Subject, copy_of
-from bench.forge.truth import Case, explained
+from bench.forge.results import DISAGREED, ForgeryRow
+from bench.forge.subjects import ForgerySubject, copy_of
+from bench.forge.truth import TruthCase, explained
 from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
 
@@ -29,7 +29,7 @@ WALKS = 4
 
 
 def drawn(
-    subject: Subject, others: Sequence[Subject], names: Iterable[str], seed: int, limit: int, most: int
+    subject: ForgerySubject, others: Sequence[ForgerySubject], names: Iterable[str], seed: int, limit: int, most: int
 ) -> Iterator[Forgery]:
     """Forgeries of the named documents, at most ``limit`` of each document (0: all); the same for the same seed."""
     for name in names:
@@ -47,11 +47,11 @@ def drawn(
             yield from chosen(list(forgeries(subject, name, draw, most)), limit, draw, walked)
 
 
-def judged(subject: Subject, forgery: Forgery, place: Path) -> Row:
+def judged(subject: ForgerySubject, forgery: Forgery, place: Path) -> ForgeryRow:
     """Write a forgery among copies of the true documents, ask its judges, put the true ones back."""
     begin = time.process_time()
     files = Files(place)
-    row = Row(subject.name, forgery.document, forgery.field, list(forgery.path), forgery.edit, forgery.sealed)
+    row = ForgeryRow(subject.name, forgery.document, forgery.field, list(forgery.path), forgery.edit, forgery.sealed)
     try:
         written = _written(forgery, files)
         if written.outcome != "accepted":
@@ -63,10 +63,10 @@ def judged(subject: Subject, forgery: Forgery, place: Path) -> Row:
                 row.answers.append(_answered(subject, forgery, files, answer))
     finally:
         restore(subject, place)
-    return Row(**{**vars(row), "seconds": time.process_time() - begin})
+    return ForgeryRow(**{**vars(row), "seconds": time.process_time() - begin})
 
 
-def _written(forgery: Forgery, files: Files) -> Answer:
+def _written(forgery: Forgery, files: Files) -> JudgeAnswer:
     """A forgery that cannot be written, as a student that nothing can be emitted of, is refused there."""
 
     def write() -> str:
@@ -76,7 +76,9 @@ def _written(forgery: Forgery, files: Files) -> Answer:
     return read("written", write)
 
 
-def asked_again(subject: Subject, forgeries: Sequence[Forgery], rows: Sequence[Row], place: Path) -> list[Row]:
+def asked_again(
+    subject: ForgerySubject, forgeries: Sequence[Forgery], rows: Sequence[ForgeryRow], place: Path
+) -> list[ForgeryRow]:
     """Of forgeries and their rows, those whose judges answer otherwise as commands in processes of their own."""
     differing = []
     for forgery, row in zip(forgeries, rows, strict=True):
@@ -91,16 +93,16 @@ def asked_again(subject: Subject, forgeries: Sequence[Forgery], rows: Sequence[R
         here = [a["outcome"] for a, judge in zip(row.answers, forgery.judges, strict=False) if judge in COMMANDS]
         if answers and [answer.outcome for answer in answers] != here:
             told = [{**asdict(answer), "meaning": DISAGREED, "reason": ""} for answer in answers]
-            differing.append(Row(**{**vars(row), "answers": [*row.answers, *told]}))
+            differing.append(ForgeryRow(**{**vars(row), "answers": [*row.answers, *told]}))
     return differing
 
 
-def _answered(subject: Subject, forgery: Forgery, files: Files, answer: Answer) -> dict[str, Any]:
+def _answered(subject: ForgerySubject, forgery: Forgery, files: Files, answer: JudgeAnswer) -> dict[str, Any]:
     meaning = reason = ""
     if answer.outcome == "accepted":
         document = (DOCUMENTS | BESIDE)[forgery.document]
         true, false = (_data(document, f) for f in (subject.files, files))
-        case = Case(subject, forgery.document, forgery.path, forgery.edit, true, false, files, answer)
+        case = TruthCase(subject, forgery.document, forgery.path, forgery.edit, true, false, files, answer)
         found = explained(case)
         meaning, reason = found.meaning, found.reason
     kept = asdict(answer)
@@ -108,7 +110,7 @@ def _answered(subject: Subject, forgery: Forgery, files: Files, answer: Answer) 
     return {**kept, "meaning": meaning, "reason": reason}
 
 
-def _data(document: Document, files: Files) -> Any:
+def _data(document: ForgedDocument, files: Files) -> Any:
     """A document's data; None where there is none."""
     try:
         return parsed(document, read_bytes(document.file(files)))
@@ -116,7 +118,7 @@ def _data(document: Document, files: Files) -> Any:
         return None
 
 
-def restore(subject: Subject, place: Path) -> None:
+def restore(subject: ForgerySubject, place: Path) -> None:
     """The true documents again, where any differs."""
     for path in [p for p in place.rglob("*") if not p.is_dir() or p.is_symlink()]:
         true = subject.files.root / path.relative_to(place)
@@ -137,7 +139,7 @@ def _equal(one: Path, other: Path) -> bool:
     return one.stat().st_size == other.stat().st_size and one.read_bytes() == other.read_bytes()
 
 
-def prepared_copy(subject: Subject, folder: Path) -> Path:
+def prepared_copy(subject: ForgerySubject, folder: Path) -> Path:
     """Where a subject's forgeries are written."""
     place = folder / f"{subject.name}.forged"
     copy_of(subject, place)

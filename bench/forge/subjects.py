@@ -45,7 +45,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Subject:
+class ForgerySubject:
     """``files``: the true documents; ``agent``: the kind of agent that decides."""
 
     name: str
@@ -68,7 +68,7 @@ class Subject:
         return self.files.teacher.exists()
 
 
-def from_run(run: Path, folder: Path, say: Say) -> Subject:
+def from_run(run: Path, folder: Path, say: Say) -> ForgerySubject:
     """The subject of a finished run of a shipped recipe. InputError where the run has no firmware, or does not pass."""
     recipe = recipes().get(run.name)
     if recipe is None or not (run / "firmware").is_dir():
@@ -76,14 +76,14 @@ def from_run(run: Path, folder: Path, say: Say) -> Subject:
     return standing(folder / run.name, say) or prepared(run, recipe, folder / run.name, say)
 
 
-def finished(place: Path) -> Subject | None:
+def finished(place: Path) -> ForgerySubject | None:
     """The subject that was made ready in a folder; None where none was."""
     if not (place / READY).is_file():
         return None
-    return Subject(place.name, agent_of(place / "firmware"), Files(place))
+    return ForgerySubject(place.name, agent_of(place / "firmware"), Files(place))
 
 
-def standing(place: Path, say: Say) -> Subject | None:
+def standing(place: Path, say: Say) -> ForgerySubject | None:
     """The finished subject of a folder, where today's judges still accept all that is true of it; else None."""
     subject = finished(place)
     if subject is None:
@@ -97,7 +97,7 @@ def standing(place: Path, say: Say) -> Subject | None:
     return None if refused else subject
 
 
-def prepared(run: Path, recipe: Path | None, place: Path, say: Say) -> Subject:
+def prepared(run: Path, recipe: Path | None, place: Path, say: Say) -> ForgerySubject:
     """A run and its recipe (none of a model made elsewhere) as a subject in ``place``: proved anew where its
     certificate does not hold, gated, signed."""
     files = Files(place)
@@ -116,7 +116,7 @@ def prepared(run: Path, recipe: Path | None, place: Path, say: Say) -> Subject:
         raise InputError(f"{place} does not pass as it is: {failed(answer)} {answer.said[-300:]}")
     shutil.move(place / "gated", place / "verdict")
     (place / READY).write_text("")
-    return Subject(place.name, agent_of(files.firmware), files)
+    return ForgerySubject(place.name, agent_of(files.firmware), files)
 
 
 def agent_of(firmware: Path) -> str:
@@ -176,7 +176,7 @@ def _sign(files: Files) -> None:
     shutil.move(files.root / "signed.json", files.attestation)
 
 
-def copy_of(subject: Subject, place: Path) -> Files:
+def copy_of(subject: ForgerySubject, place: Path) -> Files:
     """The true documents in another place, to be forged there."""
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(subject.files.root, place, symlinks=True)
@@ -184,6 +184,6 @@ def copy_of(subject: Subject, place: Path) -> Files:
 
 
 @cache
-def hash_of(subject: Subject) -> str:
+def hash_of(subject: ForgerySubject) -> str:
     """The firmware's."""
     return opened(subject.files.firmware, "firmware").hash

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 
 from bench.forge.arrivals import decisions
-from bench.forge.judges import Answer, Files
+from bench.forge.judges import Files, JudgeAnswer
 from bench.forge.places import field_of, value_at
-from bench.forge.subjects import Subject
+from bench.forge.subjects import ForgerySubject
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME as MANIFEST
 from decision.ir.forest import Forest
@@ -47,18 +47,18 @@ Meaning = Literal["equal", "weaker", "no claim", "FALSE"]
 
 
 @dataclass(frozen=True)
-class Case:
+class TruthCase:
     """An accepted forgery. ``true``, ``forged``: the document's data, ``forged`` None where it is no JSON or TOML;
     ``files``: the forged documents."""
 
-    subject: Subject
+    subject: ForgerySubject
     document: str
     path: tuple[str | int, ...]
     edit: str
     true: Any
     forged: Any
     files: Files
-    answer: Answer
+    answer: JudgeAnswer
 
     @property
     def field(self) -> str:
@@ -84,7 +84,7 @@ class Rule:
     document: str
     meaning: Meaning
     reason: str
-    holds: Callable[[Case], bool]
+    holds: Callable[[TruthCase], bool]
     source: str = ""
     judges: str = ".*"
     unread: bool = False
@@ -96,7 +96,7 @@ class Explained:
     reason: str
 
 
-def explained(case: Case) -> Explained:
+def explained(case: TruthCase) -> Explained:
     """The first rule that holds; FALSE where none does."""
     for rule in RULES:
         if re.fullmatch(rule.document, case.document) and re.fullmatch(rule.judges, case.answer.judge):
@@ -134,28 +134,28 @@ def _at(document: Any, path: tuple[str | int, ...]) -> Any:
 # --- certificate -----------------------------------------------------------------------------------------------------
 
 
-def _same_certificate(case: Case) -> bool:
+def _same_certificate(case: TruthCase) -> bool:
     """Read, it says the same."""
     true, forged = (Certificate.model_validate_json(json.dumps(data), strict=True) for data in (case.true, case.forged))
     return true.model_copy(update={"hash": ""}) == forged.model_copy(update={"hash": ""})
 
 
-def _number(name: str, compare: Callable[[float, float], bool], *path: str | int) -> Callable[[Case], bool]:
+def _number(name: str, compare: Callable[[float, float], bool], *path: str | int) -> Callable[[TruthCase], bool]:
     """One number differs, and compares so: (true, forged)."""
 
-    def holds(case: Case) -> bool:
+    def holds(case: TruthCase) -> bool:
         true, forged = case.at(*path)
         return case.only(rf"{re.escape(name)}|hash") and type(forged) is type(true) and compare(true, forged)
 
     return holds
 
 
-def _no_longer_exact(case: Case) -> bool:
+def _no_longer_exact(case: TruthCase) -> bool:
     exact, forged = case.at("claims", "worst_case", "exact")
     return case.only(r"claims\.worst_case\.exact|hash") and exact is not None and forged is None
 
 
-def _another_witness(case: Case) -> bool:
+def _another_witness(case: TruthCase) -> bool:
     """On the core it takes as long and leaves what the certificate says of it."""
     if not case.only(r"claims\.worst_case\.witness\..*|hash"):
         return False
@@ -166,13 +166,13 @@ def _another_witness(case: Case) -> bool:
     return run.equal and run.cycles == worst["rtl_cycles"] and run.outputs == worst["outputs"]
 
 
-def _fewer_properties(case: Case) -> bool:
+def _fewer_properties(case: TruthCase) -> bool:
     """Some are left out, said twice, or said in another order; none is another."""
     true, forged = case.at("behaviour")
     return case.only(r"behaviour|behaviour\[\].*|hash") and all(claim in true for claim in forged or [])
 
 
-def _decided_so(case: Case) -> bool:
+def _decided_so(case: TruthCase) -> bool:
     """The prover finds each property as it is said, in the same words; the witness shows it, or is the prover's."""
     if not case.only(r"behaviour|behaviour\[\].*|hash"):
         return False
@@ -183,7 +183,7 @@ def _decided_so(case: Case) -> bool:
     return all(_same_findings(case, ours, said) for ours, said in zip(found, forged, strict=True))
 
 
-def _same_findings(case: Case, ours: Any, said: Any) -> bool:
+def _same_findings(case: TruthCase, ours: Any, said: Any) -> bool:
     if set(ours) != set(said) or len(ours["findings"]) != len(said["findings"]):
         return False
     return all(
@@ -192,7 +192,7 @@ def _same_findings(case: Case, ours: Any, said: Any) -> bool:
     )
 
 
-def _shows(case: Case, claim: Any, ours: dict[str, int], said: dict[str, int]) -> bool:
+def _shows(case: TruthCase, claim: Any, ours: dict[str, int], said: dict[str, int]) -> bool:
     """A witness in the same cell of the forest shows what the prover's shows; one that a run of decisions starts from,
     in the same cell of every age that its values come to."""
     if ours == said:
@@ -212,7 +212,7 @@ def _shows(case: Case, claim: Any, ours: dict[str, int], said: dict[str, int]) -
     )
 
 
-def _arrive_alike(case: Case, asked: Any, *witnesses: dict[str, int]) -> bool:
+def _arrive_alike(case: TruthCase, asked: Any, *witnesses: dict[str, int]) -> bool:
     """Whether the runs from both arrive, in as many decisions."""
     counts = {decisions(case.subject.files, asked, witness) for witness in witnesses}
     return len(counts) == 1 and None not in counts
@@ -227,11 +227,11 @@ def _in_one_cell(one: int, other: int, cuts: Sequence[int]) -> bool:
     return type(other) is int and not any(min(one, other) <= cut < max(one, other) for cut in cuts)
 
 
-def _no_teacher(case: Case) -> bool:
+def _no_teacher(case: TruthCase) -> bool:
     return case.only("teacher|hash") and case.forged.get("teacher") is None
 
 
-def _within_the_same_figure(case: Case) -> bool:
+def _within_the_same_figure(case: TruthCase) -> bool:
     """Floats of the distance that differ by less than their arithmetic is said to be right to."""
     fields = [f for f in differing(case.true, case.forged) if f != "hash"]
     if not all(re.fullmatch(r"teacher\.(bound|reached|student|around\[\])", f) for f in fields):
@@ -242,7 +242,7 @@ def _within_the_same_figure(case: Case) -> bool:
     return all(abs(a - b) <= FIGURE for a, b in pairs)
 
 
-def _distance_so(case: Case) -> bool:
+def _distance_so(case: TruthCase) -> bool:
     """Neither the prover's search nor the gate's, of the same neighbourhood, finds a state that is further out; the
     witness is as far out as it is said to be."""
     if not case.only(r"teacher\.(?!teacher).*|hash"):
@@ -272,12 +272,12 @@ FIGURE = 2.0**-20
 # --- folders ---------------------------------------------------------------------------------------------------------
 
 
-def _same_manifest(case: Case) -> bool:
+def _same_manifest(case: TruthCase) -> bool:
     keys = ("format", "kind", "files", "parents", "tools", "seed", "details")
     return all(case.true.get(key) == case.forged.get(key) for key in keys)
 
 
-def _same_layout(case: Case) -> bool:
+def _same_layout(case: TruthCase) -> bool:
     """Read, the structures are the same; nothing but the layout differs."""
     if not case.only(r"details\.layout(\..*|\[\].*)?|hash"):
         return False
@@ -292,18 +292,18 @@ def _program(files: Files) -> Program:
     return Program.from_json(json.loads((files.firmware / PROGRAM).read_bytes()))
 
 
-def _same_program(case: Case) -> bool:
+def _same_program(case: TruthCase) -> bool:
     true, forged = (Program.from_json(data).to_json() for data in (case.true, case.forged))
     return bool(true == forged)
 
 
-def _other_words(case: Case) -> bool:
+def _other_words(case: TruthCase) -> bool:
     """Names and notes of nodes and fields alone; which node and field is which stays."""
     fields = r"nodes\[\]\.(name|note)|state\[\]\.note"
     return case.only(fields) and _same_nodes(case)
 
 
-def _same_nodes(case: Case) -> bool:
+def _same_nodes(case: TruthCase) -> bool:
     blank = [json.loads(json.dumps(data)) for data in (case.true, case.forged)]
     for data in blank:
         for part in (*data["nodes"], *data["state"]):
@@ -313,13 +313,13 @@ def _same_nodes(case: Case) -> bool:
     return bool(blank[0] == blank[1])
 
 
-def _same_student(case: Case) -> bool:
+def _same_student(case: TruthCase) -> bool:
     """All that a student decides by, and its report."""
     true, forged = (load_student(files.firmware / STUDENT) for files in (case.subject.files, case.files))
     return true == forged
 
 
-def _said_to_be_unchecked(case: Case) -> bool:
+def _said_to_be_unchecked(case: TruthCase) -> bool:
     """Parents alone differ, and the verdict says that they were not checked."""
     row = case.answer.rows.get(PARENTS)
     unchecked = "" if row is None else row["value"].partition("; ")[2] or row["value"]
@@ -330,7 +330,7 @@ def _said_to_be_unchecked(case: Case) -> bool:
 PARENTS = "equality.parents"
 
 
-def _another_report(case: Case) -> bool:
+def _another_report(case: TruthCase) -> bool:
     """A student that decides the same, with other figures of how it was distilled."""
     name = DOCUMENTS_OF_STUDENTS[case.document]
     true, forged = (load_student(name(files)) for files in (case.subject.files, case.files))
@@ -343,18 +343,18 @@ DOCUMENTS_OF_STUDENTS: Mapping[str, Callable[[Files], Path]] = {
 }
 
 
-def _claims_of_the_program_alone(case: Case) -> bool:
+def _claims_of_the_program_alone(case: TruthCase) -> bool:
     """The certificate beside it says nothing of what only the student file holds."""
     certificate = json.loads(case.files.certificate.read_bytes())
     return "teacher" not in certificate and "behaviour" not in certificate
 
 
-def _other_student(case: Case) -> bool:
+def _other_student(case: TruthCase) -> bool:
     """It is read as a student: one that is another, under a hash of its own."""
     return load_student(case.files.student / STUDENT) is not None
 
 
-def _same_emission(case: Case) -> bool:
+def _same_emission(case: TruthCase) -> bool:
     """Options alone differ, and the verdict says that they emit these very files."""
     row = case.answer.rows.get("equality.emitted")
     return case.only(r"details\.compiled(\..*|\[\].*)?|hash") and row is not None and bool(row["passed"])
@@ -363,7 +363,7 @@ def _same_emission(case: Case) -> bool:
 # --- attestation, verdict, recipe ------------------------------------------------------------------------------------
 
 
-def _same_numbers(case: Case) -> bool:
+def _same_numbers(case: TruthCase) -> bool:
     """The same statement; a number may be written as another (91.0 for 91), a truth value may not."""
     return _alike(case.true, case.forged)
 
@@ -378,7 +378,7 @@ def _alike(true: Any, forged: Any) -> bool:
     return bool(true == forged)
 
 
-def _same_envelope(case: Case) -> bool:
+def _same_envelope(case: TruthCase) -> bool:
     """The payload, its type and the signature are there; what else there is decides nothing."""
     same = all(case.true[key] == case.forged[key] for key in ("payloadType", "payload"))
     return same and any(one["sig"] == case.true["signatures"][0]["sig"] for one in case.forged["signatures"])
@@ -392,7 +392,7 @@ USED: Mapping[str, str] = {
 """Fields of a document that a judge takes a figure from."""
 
 
-def _unused_of_a_verdict(case: Case) -> bool:
+def _unused_of_a_verdict(case: TruthCase) -> bool:
     fields = differing(case.true, case.forged)
     return not any(re.fullmatch(USED["verdict"], name) for name in fields)
 
@@ -409,7 +409,7 @@ READ: Mapping[str, Sequence[str]] = {
 SIGNED = ("firmware", "certificate", "teacher", "student", "attestation.json", "signer.pub")
 
 
-def _same_bytes(case: Case) -> bool:
+def _same_bytes(case: TruthCase) -> bool:
     """Read through links, every document that the judge reads has the true bytes; a certificate and a manifest, which
     have a hash of their own over what they say, have the true content."""
     signed = case.files.attestation.is_file()
@@ -433,7 +433,7 @@ def _read(path: Path) -> dict[str, Any]:
     return {"": path.read_bytes()} if path.is_file() else {}
 
 
-def _same_function(case: Case) -> bool:
+def _same_function(case: TruthCase) -> bool:
     """The same decider but for trees that give the same sums in every cell of both."""
     keys = [key for key in ("ensemble", "forest") if key in case.true]
     if not keys or any(case.true[k] != case.forged[k] for k in case.true if k not in (*keys, "report")):
@@ -455,12 +455,12 @@ CELLS = 1 << 20
 """Of two forests together, that are looked into one by one."""
 
 
-def _within_limits(case: Case) -> bool:
+def _within_limits(case: TruthCase) -> bool:
     """Over all states the deviation is proved, and within the recipe's limit."""
     return _proved_deviation(case) and bool(case.answer.rows[ALL_STATES]["passed"])
 
 
-def _proved_deviation(case: Case) -> bool:
+def _proved_deviation(case: TruthCase) -> bool:
     row = case.answer.rows.get(ALL_STATES)
     return row is not None and "at most" in str(row["value"])
 
@@ -468,44 +468,44 @@ def _proved_deviation(case: Case) -> bool:
 ALL_STATES = "teacher.deviation_bound"
 
 
-def _compared_on_rollouts(case: Case) -> bool:
+def _compared_on_rollouts(case: TruthCase) -> bool:
     """No claim over all states: the rows on rollouts and networks are all that is said of its actions."""
     rows = case.answer.rows
     return not _proved_deviation(case) and "teacher.rmse" in rows
 
 
-def _itself_the_specification(case: Case) -> bool:
+def _itself_the_specification(case: TruthCase) -> bool:
     return not case.subject.distilled
 
 
-def _another_text(case: Case) -> bool:
+def _another_text(case: TruthCase) -> bool:
     """The same image and the same bytes of program and layout: what a certificate is about."""
     true, forged = (json.loads(f.certificate.read_bytes()) for f in (case.subject.files, case.files))
     program = [(f.firmware / PROGRAM).read_bytes() for f in (case.subject.files, case.files)]
     return true["subject"]["image"] == forged["subject"]["image"] and program[0] == program[1]
 
 
-def _proved_too(case: Case) -> bool:
+def _proved_too(case: TruthCase) -> bool:
     """The prover, which shares no walk with the checker, proves the mutant equal to the same program."""
     same = (case.subject.files.firmware / PROGRAM).read_bytes() == (case.files.firmware / PROGRAM).read_bytes()
     return same and _proved_as_it_is(case)
 
 
-def _proved_as_it_is(case: Case) -> bool:
+def _proved_as_it_is(case: TruthCase) -> bool:
     """The prover proves the code beside it equal to the program of the folder, whichever that is."""
     engine, subject = case.true_certificate["engine"]["profile"]["name"], case.true_certificate["subject"]
     made = built(case.files.firmware, profile=engine, compiler=subject["compiler"], opt=subject["flags"][-1])
     return certify(made).certificate is not None
 
 
-def _same_student_file(case: Case) -> bool:
+def _same_student_file(case: TruthCase) -> bool:
     """Student and teacher, of which the certificate speaks too, have the true bytes."""
     root, forged = case.subject.files, case.files
     students = [(files.firmware / STUDENT).read_bytes() for files in (root, forged)]
     return students[0] == students[1] and _read(root.teacher) == _read(forged.teacher)
 
 
-def _layout_stays(case: Case) -> bool:
+def _layout_stays(case: TruthCase) -> bool:
     return bool(case.true["details"]["layout"] == case.forged["details"]["layout"])
 
 

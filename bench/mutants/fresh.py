@@ -98,7 +98,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(self.code, module.__dict__)
 
 
-class _Order:
+class _FreshOrder:
     """A pytest plugin: these tests in this order, each within its time."""
 
     def __init__(self, tests: list[str], seconds: dict[str, float], report: Report) -> None:
@@ -133,6 +133,6 @@ def run(
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
         report("import")
-        return pytest.main([*OPTIONS, "-x", *files], plugins=[_Order(tests, seconds, report)]) == 0
+        return pytest.main([*OPTIONS, "-x", *files], plugins=[_FreshOrder(tests, seconds, report)]) == 0
 
     run_each(mutants, body, jobs, done)

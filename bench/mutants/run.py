@@ -12,12 +12,12 @@ import pytest
 from bench.mutants import ISOLATION, fresh
 from bench.mutants.children import Fate
 from bench.mutants.draw import Mutant
-from bench.mutants.session import Session
+from bench.mutants.session import MutantSession
 from decision.artefact.errors import InputError
 
 
 @dataclass(frozen=True)
-class _Rest:
+class _RemainingMutants:
     """What the warm session leaves to do, and what it knows about it."""
 
     problem: str
@@ -31,7 +31,7 @@ def run(
     mutants: list[Mutant], sources: dict[str, bytes], tests: list[str], jobs: int, done: Callable[[Fate], None]
 ) -> list[Fate]:
     """What becomes of each mutant. InputError where the tests do not pass as they are."""
-    rest: _Rest = _in_child(lambda: _warm(mutants, sources, tests, jobs, done))
+    rest: _RemainingMutants = _in_child(lambda: _warm(mutants, sources, tests, jobs, done))
     if rest.problem:
         raise InputError(rest.problem)
     if not rest.orders:
@@ -40,7 +40,7 @@ def run(
     return [*rest.fates, *fresh_fates]
 
 
-def _fresh(rest: _Rest, sources: dict[str, bytes], jobs: int, done: Callable[[Fate], None]) -> list[Fate]:
+def _fresh(rest: _RemainingMutants, sources: dict[str, bytes], jobs: int, done: Callable[[Fate], None]) -> list[Fate]:
     os.environ[ISOLATION] = "1"
     fates: list[Fate] = []
     fresh.import_all_but(sources, rest.modules)
@@ -58,21 +58,23 @@ def _both(first: Callable[[Fate], None], second: Callable[[Fate], None]) -> Call
 
 def _warm(
     mutants: list[Mutant], sources: dict[str, bytes], tests: list[str], jobs: int, done: Callable[[Fate], None]
-) -> _Rest:
+) -> _RemainingMutants:
     os.environ[ISOLATION] = "1"
     fates: list[Fate] = []
-    session = Session(mutants, sources, jobs, _both(fates.append, done))
+    session = MutantSession(mutants, sources, jobs, _both(fates.append, done))
     code = pytest.main([*fresh.OPTIONS, "-q", *tests], plugins=[session])
     if session.failed:
-        return _Rest(f"{session.failed[0]} fails as it is; mutants tell nothing then", [], {}, {}, [])
+        return _RemainingMutants(f"{session.failed[0]} fails as it is; mutants tell nothing then", [], {}, {}, [])
     if code != 0 or not session.covered:
-        return _Rest(f"pytest cannot run {' '.join(tests)} ({code}); look at its own output", [], {}, {}, [])
+        return _RemainingMutants(
+            f"pytest cannot run {' '.join(tests)} ({code}); look at its own output", [], {}, {}, []
+        )
     if session.disturbed:
-        return _Rest(
+        return _RemainingMutants(
             f"after the mutants {session.disturbed} fails without one: they changed what tests share", [], {}, {}, []
         )
     left = {m: session.order(m) for m in mutants if not session.is_body(m)}
-    return _Rest("", fates, left, session.seconds, session.modules)
+    return _RemainingMutants("", fates, left, session.seconds, session.modules)
 
 
 def _in_child(work: Callable[[], Any]) -> Any:

@@ -23,7 +23,7 @@ from bench.mutants.draw import Mutant
 from bench.mutants.trace import IMPORT, Line, Trace
 
 
-class _Whole:
+class _WholeRun:
     """Stands for a next test, in whatever file: what the session shares is kept."""
 
     def __init__(self, session: pytest.Session) -> None:
@@ -33,7 +33,7 @@ class _Whole:
         return [self.session]
 
 
-class Session:
+class MutantSession:
     """A pytest plugin. Afterwards ``fates`` holds what became of the mutants and ``tests`` what each test covers."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.items = {item.nodeid: item for item in session.items}
-        self.whole = _Whole(session)
+        self.whole = _WholeRun(session)
         items = list(session.items)
         for item, following in zip(items, [*items[1:], self.whole], strict=True):
             made, before = sum(self.made.values()), time.process_time()

@@ -33,7 +33,7 @@ TRAINED = Path(__file__).parents[2] / "build" / "training"
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedTraining:
     """One seed of one variant."""
 
     cost: float
@@ -65,7 +65,7 @@ def config_of(recipe: dict[str, Any], changes: dict[str, Any], seed: int) -> Tra
         raise InputError(f"the variant {changes} of the recipe is not valid: {error}") from None
 
 
-def judge(config: TrainConfig, by: TrainConfig) -> Judged:
+def judge(config: TrainConfig, by: TrainConfig) -> JudgedTraining:
     """Train, or go on, or take what is there; then measure as the recipe ``by`` validates."""
     out = TRAINED / recipe_hash(config)[:16]
     if not (out / "manifest.json").exists():
@@ -73,7 +73,7 @@ def judge(config: TrainConfig, by: TrainConfig) -> Judged:
         train(config, out, resume=checkpoint_path(out).exists())
     teacher = load(out)
     measured = validate(by.model_copy(update={"policy": config.policy}), teacher.weights)
-    return Judged(cost_of(by.validation, measured), measured)
+    return JudgedTraining(cost_of(by.validation, measured), measured)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     recipe = tomllib.loads(read_text(options.recipe))
     variants: list[tuple[str, dict[str, Any]]] = [("as it is", {}), *options.variant]
-    judged: dict[str, list[Judged]] = {name: [] for name, _ in variants}
+    judged: dict[str, list[JudgedTraining]] = {name: [] for name, _ in variants}
     for seed in options.seeds:
         for name, changes in variants:
             judged[name].append(judge(config_of(recipe, changes, seed), config_of(recipe, {}, seed)))

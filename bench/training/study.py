@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.training.__main__ import TRAINED, Judged, changed, config_of, judge
+from bench.training.__main__ import TRAINED, JudgedTraining, changed, config_of, judge
 from codegen.emit import emit
 from codegen.lower import Options
 from decision.artefact.documents import dump_json, load_json, read_text, write_atomically
@@ -64,7 +64,7 @@ ROLLOUT = RolloutOptions.model_validate(
 
 
 @dataclass(frozen=True)
-class Study:
+class TrainingStudy:
     """``variants``: keys of the recipe by name, the recipe as it is first; ``places``: by variant."""
 
     title: str
@@ -77,7 +77,7 @@ class Study:
     cycles: bool
 
     @staticmethod
-    def named(name: str) -> "Study":
+    def named(name: str) -> "TrainingStudy":
         data = tomllib.loads(read_text(STUDIES))[name]
         recipe = tomllib.loads(read_text(ROOT / data["recipe"]))
         variants: dict[str, dict[str, Any]] = {AS_IT_IS: {}}
@@ -85,14 +85,14 @@ class Study:
         shared = changed(recipe, tomllib.loads(data.get("shared", "")))
         judged_by = changed(shared, tomllib.loads(data.get("judged", "")))
         places = data.get("places", {})
-        return Study(
+        return TrainingStudy(
             data["title"], shared, data["recipe"], data["seeds"], variants, places, judged_by, bool(data.get("cycles"))
         )
 
     def config(self, variant: str, seed: int) -> TrainConfig:
         return config_of(self.recipe, self.variants[variant], seed)
 
-    def trained(self, variant: str, seed: int) -> Judged:
+    def trained(self, variant: str, seed: int) -> JudgedTraining:
         """Trained and measured, or as it was kept."""
         config, by = self.config(variant, seed), config_of(self.judged_by, {}, seed)
         kept = TRAINED / f"{recipe_hash(config)[:16]}.by.{recipe_hash(by)[:16]}.json"
@@ -103,13 +103,13 @@ class Study:
             write_atomically(kept, json.dumps({"cost": judged.cost, "measured": measured}))
         data = json.loads(read_text(kept))
         kinds: dict[str, Any] = {kind.__name__: kind for kind in (Measured, Changing)}
-        return Judged(data["cost"], tuple(kinds[m.pop("kind")](**m) for m in data["measured"]))
+        return JudgedTraining(data["cost"], tuple(kinds[m.pop("kind")](**m) for m in data["measured"]))
 
     def teacher(self, variant: str, seed: int) -> Teacher:
         return load(TRAINED / recipe_hash(self.config(variant, seed))[:16])
 
 
-def parts(judged: Judged) -> tuple[float, float, float]:
+def parts(judged: JudgedTraining) -> tuple[float, float, float]:
     """The mean cost of many-to-one and of changing traffic, and the greatest loss of either."""
     steady = [m.cost for m in judged.measured if isinstance(m, Measured)]
     changing = [m.cost for m in judged.measured if isinstance(m, Changing)]
@@ -149,7 +149,7 @@ def elsewhere(teacher: Teacher, place: str, seed: int) -> tuple[float, float, fl
 
 
 @dataclass(frozen=True)
-class Cycles:
+class StudentCycles:
     """Of a variant's student on ibex-small: what an input is known to take, and what none exceeds; None: not proved."""
 
     seen: int
@@ -161,10 +161,10 @@ class Cycles:
         return f"{self.bound}" if self.seen == self.bound else f"{self.seen} to {self.bound}"
 
 
-def cycles(teacher: Teacher, prove: bool) -> Cycles:
+def cycles(teacher: Teacher, prove: bool) -> StudentCycles:
     """Kept beside the trainings, by the teacher's hash; what was kept without a proof is proved where ``prove``."""
     kept = TRAINED / f"{teacher.hash[:16]}.cycles.json"
-    if kept.exists() and ((known := Cycles(**load_json(kept))).bound is not None or not prove):
+    if kept.exists() and ((known := StudentCycles(**load_json(kept))).bound is not None or not prove):
         return known
     runs = rollout.collect(rollout.teacher_policy(teacher), ROLLOUT)
     fitted = distil.distil(teacher, runs, STUDENT, ROLLOUT, seed=1)
@@ -176,12 +176,12 @@ def cycles(teacher: Teacher, prove: bool) -> Cycles:
         report = run_vectors(build)
         if report.cycles is None:
             raise InputError(f"the student of {teacher.policy.name} does not run: {report.fault}")
-        known = Cycles(report.cycles.max)
+        known = StudentCycles(report.cycles.max)
         write_atomically(kept, dump_json(asdict(known)))
         worst = certify(build).proof.worst if prove else None
     if worst:
         bound = worst.bound if worst.exact is None else worst.exact
-        known = Cycles(max(known.seen, worst.witness_cycles or 0), bound)
+        known = StudentCycles(max(known.seen, worst.witness_cycles or 0), bound)
         write_atomically(kept, dump_json(asdict(known)))
     return known
 
@@ -192,9 +192,9 @@ input that takes a is known, and none takes more than b; "a or more": the slowes
 proof."""
 
 
-def page(name: str, study: Study, prove: bool = True) -> str:
+def page(name: str, study: TrainingStudy, prove: bool = True) -> str:
     """The page as Markdown."""
-    fewer = "" if study.seeds == Study.named(name).seeds else " --seeds " + " ".join(map(str, study.seeds))
+    fewer = "" if study.seeds == TrainingStudy.named(name).seeds else " --seeds " + " ".join(map(str, study.seeds))
     judged = {each: [study.trained(each, seed) for seed in study.seeds] for each in study.variants}
     base = [one.cost for one in judged[AS_IT_IS]]
     rows = []
@@ -240,7 +240,7 @@ latency over that of the recipe as it is, ± the standard error over the seeds; 
     return text
 
 
-def _place(study: Study, variant: str, place: str) -> list[str]:
+def _place(study: TrainingStudy, variant: str, place: str) -> list[str]:
     both = [[elsewhere(study.teacher(each, seed), place, seed) for seed in study.seeds] for each in (AS_IT_IS, variant)]
     figures = [
         " / ".join((f"{mean(g):.3f}", f"{mean(p):.1f}", f"{mean(lost):.2g}"))
@@ -263,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         out = options.out or PAGES / f"training-{options.study}.md"
-        study = Study.named(options.study)
+        study = TrainingStudy.named(options.study)
         study = replace(study, seeds=options.seeds) if options.seeds else study
         write_atomically(out, page(options.study, study, not options.no_proof))
     except InputError as error:

@@ -33,7 +33,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
-class Cost:
+class PlaceCost:
     wall_s: float
     cpu_s: float
 
@@ -48,10 +48,10 @@ def usual(seeds: Sequence[int]) -> list[Trial]:
     return [Trial("many-to-one:64", baselines.by_name("dcqcn"), seed, 200 * MS, (50 * MS, 170 * MS)) for seed in seeds]
 
 
-def cost(trials: Sequence[Trial], place: Place) -> Cost:
+def cost(trials: Sequence[Trial], place: Place) -> PlaceCost:
     begin, cpu = time.perf_counter(), cpu_s()
     run(trials, place)
-    return Cost(time.perf_counter() - begin, cpu_s() - cpu)
+    return PlaceCost(time.perf_counter() - begin, cpu_s() - cpu)
 
 
 def cpu_s() -> float:
@@ -76,12 +76,12 @@ def _descendants(pid: int) -> list[float]:
     return ticks
 
 
-def measured(trials: Callable[[Sequence[int]], list[Trial]], number: int, rounds: int) -> dict[str, list[Cost]]:
+def measured(trials: Callable[[Sequence[int]], list[Trial]], number: int, rounds: int) -> dict[str, list[PlaceCost]]:
     """Every place once a round; a first time before that, in which workers start."""
     places = {name: named(name, 1 if name == "here" else JOBS) for name in PLACES}
     for place in places.values():
         run(trials(range(JOBS)), place)
-    costs: dict[str, list[Cost]] = {name: [] for name in PLACES}
+    costs: dict[str, list[PlaceCost]] = {name: [] for name in PLACES}
     for round_ in range(rounds):
         for name, place in places.items():
             costs[name].append(cost(trials(range(round_ * number, (round_ + 1) * number)), place))
@@ -94,7 +94,7 @@ def page(rounds: int) -> str:
     busy = measured(usual, MANY, rounds)
     here_ms = 1e3 * median(c.wall_s for c in idle["here"]) / SMALL
 
-    def each(costs: Sequence[Cost], number: int) -> str:
+    def each(costs: Sequence[PlaceCost], number: int) -> str:
         wall, cpu = (1e3 * median(getattr(c, what) for c in costs) / number for what in ("wall_s", "cpu_s"))
         return f"{wall:.2f} | {cpu:.2f}"
 

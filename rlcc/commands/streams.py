@@ -15,7 +15,7 @@ from typing import Any, TextIO, cast
 NAMES = ("standard input", "standard output", "standard error")
 
 
-class Lost(Exception):
+class LostStream(Exception):
     """A stream takes no more. Without a message where the reader has left (`rlcc doctor | head`): nobody is told."""
 
     def __init__(self, number: int, error: OSError) -> None:
@@ -38,13 +38,13 @@ class _Watched:
         try:
             return self._stream.write(text)
         except OSError as error:
-            raise Lost(self._number, error) from None
+            raise LostStream(self._number, error) from None
 
     def flush(self) -> None:
         try:
             self._stream.flush()
         except OSError as error:
-            raise Lost(self._number, error) from None
+            raise LostStream(self._number, error) from None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -67,7 +67,7 @@ def tell(text: str) -> None:
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError as error:
-        Lost(2, error).let_go()
+        LostStream(2, error).let_go()
 
 
 def closed() -> str | None:

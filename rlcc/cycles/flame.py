@@ -17,7 +17,7 @@ COLOURS = ("#f4b183", "#a9d18e", "#9dc3e6", "#c9a6e4", "#d6c6a8")  # of the stag
 
 
 @dataclass(frozen=True)
-class _Box:
+class _FlameBox:
     x: float
     y: float
     width: float
@@ -52,16 +52,16 @@ def flame(path: PathCosts, title: str) -> str:
     return document.render(width=WIDTH, height=height, row=ROW, title=title, boxes=boxes) + "\n"
 
 
-def _share(at: float, cycles: float, level: int, colour: str, name: str, path: PathCosts, scale: float) -> _Box:
+def _share(at: float, cycles: float, level: int, colour: str, name: str, path: PathCosts, scale: float) -> _FlameBox:
     tip = f"{name}: {cycles:.4g} cycles, {cycles / path.cycles:.1%}"
     return _box(at, cycles, level, colour, f"{name} {cycles:.3g}", tip, scale)
 
 
-def _box(at: float, cycles: float, level: int, colour: str, label: str, tip: str, scale: float) -> _Box:
+def _box(at: float, cycles: float, level: int, colour: str, label: str, tip: str, scale: float) -> _FlameBox:
     width = round(cycles * scale - 1, 2)
     letters = int((width - 6) / LETTER)
     shown = label if len(label) <= letters else label[: letters - 1] + "…" if letters > 2 else ""
-    return _Box(round(MARGIN + at * scale, 2), TOP + level * ROW, max(width, 0.3), colour, shown, tip)
+    return _FlameBox(round(MARGIN + at * scale, 2), TOP + level * ROW, max(width, 0.3), colour, shown, tip)
 
 
 def _short(cost: LineCost) -> str:

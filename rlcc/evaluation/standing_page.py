@@ -20,7 +20,7 @@ START = ("start_goodput", "start_latency_p99_us", "start_loss", "early_loss", "l
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCell:
     """A policy in all cells: its rows, the yardstick's, and its comparisons by cell, then baseline."""
 
     label: str
@@ -47,12 +47,12 @@ def others(labels: Iterable[str], suite: Suite) -> list[str]:
     return judged
 
 
-def judge(rows: Sequence[Row], suite: Suite) -> list[Judged]:
+def judge(rows: Sequence[Row], suite: Suite) -> list[JudgedCell]:
     """The others among the rows of all contenders."""
     return [_judged(label, rows, suite) for label in others((row.contender.label for row in rows), suite)]
 
 
-def terminal(judged: Sequence[Judged], suite: Suite) -> Table:
+def terminal(judged: Sequence[JudgedCell], suite: Suite) -> Table:
     """How many cells each policy wins and loses, for the terminal."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("policy", "beside", *STANDINGS):
@@ -63,7 +63,7 @@ def terminal(judged: Sequence[Judged], suite: Suite) -> Table:
     return table
 
 
-def page(judged: Sequence[Judged], suite: Suite) -> str:
+def page(judged: Sequence[JudgedCell], suite: Suite) -> str:
     """The page as Markdown."""
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
@@ -97,10 +97,10 @@ def figures(row: Row) -> str:
     return ", ".join(f"{axis.word} {figure(row, axis.metric)}" for axis in axes(row))
 
 
-def _judged(label: str, rows: Sequence[Row], suite: Suite) -> Judged:
+def _judged(label: str, rows: Sequence[Row], suite: Suite) -> JudgedCell:
     of = {(row.contender.label, row.scenario): row for row in rows}
     own = [row for row in rows if row.contender.label == label]
-    return Judged(
+    return JudgedCell(
         label,
         own,
         [of[suite.yardstick, row.scenario] for row in own],

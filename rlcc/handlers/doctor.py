@@ -7,7 +7,7 @@ from rich.table import Table
 
 from rlcc import __version__
 from rlcc.commands.console import console
-from rlcc.doctor import Finding, examine
+from rlcc.doctor import DoctorFinding, examine
 
 
 def handle() -> int:
@@ -22,7 +22,7 @@ def handle() -> int:
     return 0
 
 
-def table_of(findings: list[Finding]) -> Table:
+def table_of(findings: list[DoctorFinding]) -> Table:
     table = Table(title=f"rlcc {__version__}", title_justify="left", box=None, pad_edge=False)
     for heading in ("part", "", "found, or how to get it", "needed for"):
         table.add_column(heading, overflow="fold")

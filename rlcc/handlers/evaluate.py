@@ -73,7 +73,7 @@ def handle(
         check_place(out / report.FOLDER, report.KIND)
     waited_for = _engines(engines, engine_queue, overload)
     read = {path: emitted(path, foreign=foreign) for path in contenders.firmware_folders(policies)}
-    judged: list[standing_page.Judged] = []
+    judged: list[standing_page.JudgedCell] = []
     with stage("evaluate") as (figures, progress):
         with contenders.opened(
             policies,

@@ -14,7 +14,7 @@ from decision.artefact.errors import InputError
 from rlcc.commands.console import console
 
 if TYPE_CHECKING:
-    from rlcc.search.study import Told
+    from rlcc.search.study import ReportedPoint
 
 
 def handle(
@@ -26,9 +26,9 @@ def handle(
     point: int | None,
     to: Path | None,
 ) -> int:
-    from rlcc.search.run import Search, point_of, run
+    from rlcc.search.run import SearchRun, point_of, run
 
-    search = Search.of(recipe_file, out, points=points, front=front)
+    search = SearchRun.of(recipe_file, out, points=points, front=front)
     if point is None:
         if to is not None:
             raise InputError("--to names the file of a point's recipe; say which point with --point")
@@ -43,7 +43,7 @@ def handle(
     return 0
 
 
-def print_front(told: list[Told], own: object) -> None:
+def print_front(told: list[ReportedPoint], own: object) -> None:
     """The proved front and the recipe itself; of a search that has proved none, the predicted front."""
     from rlcc.search import page
 

@@ -15,14 +15,14 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
-class Range(_Strict):
+class SearchRange(_Strict):
     """Whole numbers, both ends among them."""
 
     low: int = Field(alias="from", ge=-(2**31), lt=2**31)
     high: int = Field(alias="to", ge=-(2**31), lt=2**31)
 
     @model_validator(mode="after")
-    def _ascending(self) -> "Range":
+    def _ascending(self) -> "SearchRange":
         if self.low > self.high:
             raise ValueError(f"from {self.low} to {self.high} there is nothing; give the smaller number first")
         return self
@@ -57,7 +57,7 @@ class SearchOptions(_Strict):
     window: Annotated[tuple[DurationPs, DurationPs], Field(strict=False)] | None = None
     """What of their time is measured; where it is left out, the latter part of the rollouts' time."""
     limits: SearchLimits = SearchLimits()
-    space: dict[str, Range | Values] = {}
+    space: dict[str, SearchRange | Values] = {}
     """By an option's name, "distill.trees", beside what rlcc/search/space.toml has."""
 
     @model_validator(mode="after")

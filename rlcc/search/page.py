@@ -13,24 +13,24 @@ import pyarrow.parquet as pq
 
 from decision.artefact.documents import write_atomically
 from rlcc.search.front import front
-from rlcc.search.space import Space
-from rlcc.search.study import Told
+from rlcc.search.space import SearchSpace
+from rlcc.search.study import ReportedPoint
 from rlcc.search.written import recipe_text
 
 POINTS, PAGE = "points.parquet", "front.html"
 
 
-def made_front(told: Sequence[Told]) -> list[int]:
+def made_front(told: Sequence[ReportedPoint]) -> list[int]:
     """Of the points that were made, those that none of them beats in cycles and in error in the gate's networks."""
     return front({t.number: f for t in told if (f := _whole_figures(t)) is not None})
 
 
-def predicted_front(told: Sequence[Told]) -> list[int]:
+def predicted_front(told: Sequence[ReportedPoint]) -> list[int]:
     """The same of the quick figures, of the points within the limits."""
     return front({t.number: t.predicted for t in told if t.allowed})
 
 
-def write(folder: Path, name: str, space: Space, told: Sequence[Told]) -> None:
+def write(folder: Path, name: str, space: SearchSpace, told: Sequence[ReportedPoint]) -> None:
     """Both files, as the journal stands."""
     rows = [_row(one, set(predicted_front(told)), set(made_front(told))) for one in told]
     buffer = io.BytesIO()
@@ -50,7 +50,7 @@ def write(folder: Path, name: str, space: Space, told: Sequence[Told]) -> None:
     write_atomically(folder / PAGE, document + "\n")
 
 
-def _whole_figures(one: Told) -> tuple[float, float] | None:
+def _whole_figures(one: ReportedPoint) -> tuple[float, float] | None:
     whole = one.whole
     if whole is None or whole.cycles is None or whole.error is None:
         return None
@@ -90,7 +90,7 @@ KINDS = {
 """Of the columns; those that are not here are text."""
 
 
-def _row(one: Told, predicted: set[int], made: set[int]) -> dict[str, Any]:
+def _row(one: ReportedPoint, predicted: set[int], made: set[int]) -> dict[str, Any]:
     quick, whole = one.quick, one.whole
     return {
         "point": one.number,

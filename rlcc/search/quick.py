@@ -86,7 +86,7 @@ class WithoutRecords(Kept):
 
 
 @dataclass(frozen=True)
-class Judge:
+class QuickJudge:
     """What all points share. ``runs``: the rollouts, made once."""
 
     teacher: Teacher

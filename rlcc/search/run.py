@@ -20,10 +20,10 @@ from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.search import page
 from rlcc.search.front import layers
 from rlcc.search.options import SearchOptions
-from rlcc.search.quick import Judge, Quick, kept
-from rlcc.search.space import Point, Space
-from rlcc.search.study import Study, Told, opened
-from rlcc.search.whole import Whole, made
+from rlcc.search.quick import Quick, QuickJudge, kept
+from rlcc.search.space import Point, SearchSpace
+from rlcc.search.study import ReportedPoint, Study, opened
+from rlcc.search.whole import WholeEvaluation, made
 from rlcc.search.written import moved, recipe_text
 from teachers.load import load
 from teachers.teacher import Teacher
@@ -35,32 +35,32 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
-class Search:
+class SearchRun:
     """A recipe that is searched, and where. ``options``: those of the recipe, or others in their place."""
 
     path: Path
     recipe: Recipe
     options: SearchOptions
-    space: Space
+    space: SearchSpace
     teacher: Teacher
     deployment: Deployment
     folder: Path
 
     @staticmethod
-    def of(path: Path, folder: Path | None, **others: int | None) -> "Search":
+    def of(path: Path, folder: Path | None, **others: int | None) -> "SearchRun":
         """InputError where the recipe, its teacher or its space is not right."""
         recipe = load_recipe(path)
         options = recipe.search.model_copy(update={name: n for name, n in others.items() if n is not None})
         teacher, deployment = load(teacher_path(recipe, path)), deployment_of(recipe, path)
         recipe.emulate.toolchain()
         place = folder or Path("runs") / recipe.name / "search"
-        return Search(path, recipe, options, Space.of(path, recipe), teacher, deployment, place)
+        return SearchRun(path, recipe, options, SearchSpace.of(path, recipe), teacher, deployment, place)
 
     def name(self, number: int) -> str:
         """Of a point's recipe, and so of the folder of its run."""
         return f"{self.recipe.name[:48]}-point-{number}"
 
-    def text(self, told: Told, folder: Path) -> str:
+    def text(self, told: ReportedPoint, folder: Path) -> str:
         """The recipe of a point, to lie in ``folder``."""
         document = moved(self.space.said(told.point), self.path.parent, folder) | {"name": self.name(told.number)}
         return recipe_text(document, f"Point {told.number} of a search from {self.path.name}.")
@@ -74,7 +74,7 @@ class Search:
         return sha256(dump_json(of).encode())
 
 
-def run(search: Search, minutes: float | None) -> list[Told]:
+def run(search: SearchRun, minutes: float | None) -> list[ReportedPoint]:
     """Go on with the search until it has its points and its front, or the time is over; all points."""
     begin = time.monotonic()
     end = None if minutes is None else begin + 60 * minutes
@@ -91,7 +91,7 @@ def run(search: Search, minutes: float | None) -> list[Told]:
         return study.told()
 
 
-def point_of(search: Search, number: int) -> Told:
+def point_of(search: SearchRun, number: int) -> ReportedPoint:
     """A point of a search that was made before; InputError where there is none of that number."""
     if not (search.folder / "journal.log").is_file():
         raise InputError(f"{search.folder} holds no search; run rlcc search {search.path} first, or give its --out")
@@ -104,7 +104,7 @@ def point_of(search: Search, number: int) -> Told:
     return told[number]
 
 
-def _rollouts(search: Search) -> Path:
+def _rollouts(search: SearchRun) -> Path:
     """Made once; a folder that is damaged is made again."""
     folder = search.folder / "rollouts"
     try:
@@ -115,12 +115,12 @@ def _rollouts(search: Search) -> Path:
     return folder
 
 
-def _judge(search: Search, rollouts: Path) -> Judge:
+def _judge(search: SearchRun, rollouts: Path) -> QuickJudge:
     runs = list(rollout.read(rollouts, search.teacher, search.deployment))
-    return Judge(search.teacher, runs, search.deployment, search.options, kept(search.folder / "kept"))
+    return QuickJudge(search.teacher, runs, search.deployment, search.options, kept(search.folder / "kept"))
 
 
-def _explore(search: Search, study: Study, judge: Judge, turn: float | None) -> None:
+def _explore(search: SearchRun, study: Study, judge: QuickJudge, turn: float | None) -> None:
     most = search.options.points
     with stage("search") as (figures, progress):
 
@@ -144,7 +144,7 @@ def _explore(search: Search, study: Study, judge: Judge, turn: float | None) -> 
         }
 
 
-def chosen(told: Sequence[Told], own: Point, most: int) -> list[Told]:
+def chosen(told: Sequence[ReportedPoint], own: Point, most: int) -> list[ReportedPoint]:
     """The points to make whole: the recipe's own, then layer by layer of the quick figures, in each the least product
     of both first. Points with all quick figures alike are one student by several names, and made once."""
     by_number = {one.number: one for one in told if one.allowed}
@@ -158,7 +158,7 @@ def chosen(told: Sequence[Told], own: Point, most: int) -> list[Told]:
     return sorted(distinct.values(), key=[*first, *order].index)[:most]
 
 
-def _prove(search: Search, study: Study, judge: Judge, rollouts: Path, end: float | None) -> None:
+def _prove(search: SearchRun, study: Study, judge: QuickJudge, rollouts: Path, end: float | None) -> None:
     to_make = chosen(study.told(), search.space.own, search.options.front)
     with stage("front") as (figures, progress):
         for place, one in enumerate(to_make, 1):
@@ -179,12 +179,14 @@ def _prove(search: Search, study: Study, judge: Judge, rollouts: Path, end: floa
         }
 
 
-def _whole(search: Search, one: Told, judge: Judge, rollouts: Path, progress: Callable[[str], None]) -> Whole:
+def _whole(
+    search: SearchRun, one: ReportedPoint, judge: QuickJudge, rollouts: Path, progress: Callable[[str], None]
+) -> WholeEvaluation:
     folder = search.folder / "points" / str(one.number)
     recipe = search.space.recipe(one.point)
     try:
         whole = made(recipe, search.teacher, rollouts, folder, search.deployment, judge.keep, progress)
     except InputError as error:
-        return Whole("", None, False, None, None, None, None, None, "", str(error))
+        return WholeEvaluation("", None, False, None, None, None, None, None, "", str(error))
     write_atomically(folder / "recipe.toml", search.text(one, folder))
     return whole

@@ -18,7 +18,7 @@ from decision.artefact.documents import read_text, validate
 from decision.artefact.errors import InputError
 from decision.artefact.renamed import new_names
 from rlcc.recipe import Recipe
-from rlcc.search.options import Range, Value, Values
+from rlcc.search.options import SearchRange, Value, Values
 
 FILE = Path(__file__).with_name("space.toml")
 SECTIONS = ("distill.", "emit.")
@@ -30,23 +30,23 @@ Point = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
-class Space:
+class SearchSpace:
     """``document``: the recipe's file as data; ``knobs``: by an option's name, what it may be; ``own``: the point that
     the recipe itself is."""
 
     where: str
     document: Mapping[str, Any]
-    knobs: Mapping[str, Range | tuple[Value, ...]]
+    knobs: Mapping[str, SearchRange | tuple[Value, ...]]
     own: Point
 
     @staticmethod
-    def of(path: Path, recipe: Recipe) -> "Space":
+    def of(path: Path, recipe: Recipe) -> "SearchSpace":
         """The default space with what the recipe's [search.space] says otherwise. InputError names what is wrong."""
         document = tomllib.loads(read_text(path))
         document.pop("search", None)
-        default = TypeAdapter(dict[str, Range | Values]).validate_python(tomllib.loads(FILE.read_text()))
+        default = TypeAdapter(dict[str, SearchRange | Values]).validate_python(tomllib.loads(FILE.read_text()))
         asked = {**default, **recipe.search.space}
-        knobs: dict[str, Range | tuple[Value, ...]] = {}
+        knobs: dict[str, SearchRange | tuple[Value, ...]] = {}
         own: dict[str, Value] = {}
         for name, values in asked.items():
             if name != "seed" and not name.startswith(SECTIONS):
@@ -56,25 +56,25 @@ class Space:
                 )
             has = _said(document, recipe, name)
             own[name] = has
-            if isinstance(values, Range):
+            if isinstance(values, SearchRange):
                 if type(has) is not int:
                     raise InputError(
                         f"{path}: search.space: {name} is {has!r} in the recipe, not a whole number; give a list"
                     )
-                knobs[name] = Range(**{"from": min(values.low, has), "to": max(values.high, has)})
+                knobs[name] = SearchRange(**{"from": min(values.low, has), "to": max(values.high, has)})
             else:
                 _distinct(values, f"{path}: search.space: {name}")
                 same = [value for value in values if type(value) is type(has) and value == has]
                 knobs[name] = tuple(values if same else [has, *values])
-        space = Space(str(path), document, knobs, own)
+        space = SearchSpace(str(path), document, knobs, own)
         for name, knob in knobs.items():
-            for value in (knob.low, knob.high) if isinstance(knob, Range) else knob:
+            for value in (knob.low, knob.high) if isinstance(knob, SearchRange) else knob:
                 space.recipe({name: value})
         return space
 
     def to_json(self) -> dict[str, Any]:
         return {
-            name: {"from": knob.low, "to": knob.high} if isinstance(knob, Range) else list(knob)
+            name: {"from": knob.low, "to": knob.high} if isinstance(knob, SearchRange) else list(knob)
             for name, knob in self.knobs.items()
         }
 

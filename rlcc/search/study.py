@@ -19,10 +19,10 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from decision.artefact.errors import InputError
-from rlcc.search.options import Range, SearchOptions, Value
+from rlcc.search.options import SearchOptions, SearchRange, Value
 from rlcc.search.quick import Quick
-from rlcc.search.space import Point, Space
-from rlcc.search.whole import Whole
+from rlcc.search.space import Point, SearchSpace
+from rlcc.search.whole import WholeEvaluation
 
 JOURNAL = "journal.log"
 STUDY = "rlcc search"
@@ -35,14 +35,14 @@ Judging = Callable[[int, Point, Mapping[int, Quick]], Quick]
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedPoint:
     """A point that was judged: its ``quick`` figures, or the ``reason`` why it has none; ``whole``, where made."""
 
     number: int
     point: Point
     quick: Quick | None
     reason: str = ""
-    whole: Whole | None = None
+    whole: WholeEvaluation | None = None
 
     @property
     def allowed(self) -> bool:
@@ -60,13 +60,13 @@ class Told:
 class Study:
     """A search's journal. ``told()``: what it holds."""
 
-    def __init__(self, storage: JournalStorage, space: Space, options: SearchOptions) -> None:
+    def __init__(self, storage: JournalStorage, space: SearchSpace, options: SearchOptions) -> None:
         self.space, self.options = space, options
         if STUDY not in optuna.get_all_study_names(storage):
             optuna.create_study(storage=storage, study_name=STUDY, directions=["minimize", "minimize"])
         self._study = optuna.load_study(storage=storage, study_name=STUDY)
 
-    def told(self) -> list[Told]:
+    def told(self) -> list[ReportedPoint]:
         """Numbered as they were judged; what an interruption left unjudged has no number."""
         return [self._told(number, trial) for number, trial in enumerate(self._judged())]
 
@@ -81,7 +81,7 @@ class Study:
             self._study.sampler = _sampler(self.options, number)
             self._judge(number, self._study.ask(), judge)
 
-    def keep(self, number: int, whole: Whole) -> None:
+    def keep(self, number: int, whole: WholeEvaluation) -> None:
         self._study.set_user_attr(f"whole.{number}", whole.to_json())
 
     def _judged(self) -> list[FrozenTrial]:
@@ -112,19 +112,19 @@ class Study:
         # A point that breaks a limit is never compared by what it is told as, only by how much it breaks it.
         self._study.tell(trial, [quick.price.cycles, inf if quick.error is None else quick.error])
 
-    def _told(self, number: int, trial: FrozenTrial) -> Told:
+    def _told(self, number: int, trial: FrozenTrial) -> ReportedPoint:
         quick, whole = trial.user_attrs.get("quick"), self._study.user_attrs.get(f"whole.{number}")
-        return Told(
+        return ReportedPoint(
             number,
             dict(trial.params),
             None if quick is None else Quick.from_json(quick),
             trial.user_attrs.get("reason", ""),
-            None if whole is None else Whole(**whole),
+            None if whole is None else WholeEvaluation(**whole),
         )
 
 
 @contextmanager
-def opened(folder: Path, space: Space, options: SearchOptions, of: str) -> Iterator[Study]:
+def opened(folder: Path, space: SearchSpace, options: SearchOptions, of: str) -> Iterator[Study]:
     """The study in ``folder``, begun or gone on with. InputError where another process is at work on it, where its
     journal is damaged, or where it is of something else than ``of``."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -189,8 +189,8 @@ def _sampler(options: SearchOptions, number: int) -> optuna.samplers.BaseSampler
     )
 
 
-def _suggested(trial: optuna.Trial, name: str, knob: Range | tuple[Value, ...]) -> Value:
-    if isinstance(knob, Range):
+def _suggested(trial: optuna.Trial, name: str, knob: SearchRange | tuple[Value, ...]) -> Value:
+    if isinstance(knob, SearchRange):
         return trial.suggest_int(name, knob.low, knob.high)
     value = trial.suggest_categorical(name, knob)
     assert value is not None

@@ -30,7 +30,7 @@ from verify.prover.certify import unprovable
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeEvaluation:
     """``cycles``: the worst case, ``proved`` for all inputs; where the recipe or the engine has no proof, of the
     slowest vector; None where something is refuted. ``error`` and ``noise``: of the network and metric that is furthest
     off in the means over the gate's seeds (``worst``), in units of what is allowed there; the noise is the teacher's
@@ -59,7 +59,7 @@ def made(
     deployment: Deployment,
     keep: Kept,
     progress: Callable[[str], None],
-) -> Whole:
+) -> WholeEvaluation:
     """Make a point in ``folder``. InputError where a stage cannot."""
     student, firmware, gate = folder / "student", folder / "firmware", recipe.gate
     stages.distill_recipe(recipe, teacher, rollouts, student, {}, progress, deployment, keep)
@@ -95,7 +95,7 @@ def made(
     if len(told) < len(off) or not told:
         problem = problem or "a metric could not be measured"
     times, worst = max(told, key=lambda one: one[0]) if told and len(told) == len(off) else (None, None)
-    return Whole(
+    return WholeEvaluation(
         firmware=manifest.hash,
         cycles=cycles,
         proved=proved,

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from bench.codegen import __main__ as command
 from bench.codegen import core, floors, outside, page, peers, results, retold
-from bench.codegen.contender import Absent, Contender, Source
+from bench.codegen.contender import Absent, ExporterRun, ExportSource
 from bench.codegen.ours import OURS
-from bench.codegen.outside import Outside
-from bench.codegen.results import Case, Place, Result, judge, measure
+from bench.codegen.outside import OutsideExporter
+from bench.codegen.results import CompiledPlace, ExportCase, ExportResult, judge, measure
 from bench.codegen.rows import Rows, cells, rows
-from bench.codegen.subjects import FloatTree, Subject, drawn, trained
+from bench.codegen.subjects import ExportSubject, FloatTree, drawn, trained
 from decision.ir.forest import Forest, branches
 from emulator.compile import toolchain
 from emulator.profile import load_profile
@@ -26,71 +26,73 @@ from emulator.timing import time_function
 
 SEED = 7
 ENGINE = "ibex-small"
-IF_ELSE = Contender("if-else", "floor", floors.if_else)
-CATBOOST = Contender("CatBoost", "peer", peers.catboost_cpp)
+IF_ELSE = ExporterRun("if-else", "floor", floors.if_else)
+CATBOOST = ExporterRun("CatBoost", "peer", peers.catboost_cpp)
 
 
 @pytest.fixture(scope="module")
-def subject() -> Subject:
+def subject() -> ExportSubject:
     return drawn(SEED)
 
 
 @pytest.fixture(scope="module")
-def case(subject: Subject) -> Case:
+def case(subject: ExportSubject) -> ExportCase:
     """Few rows: two dozen edge rows and as many others."""
     every = rows(subject, SEED)
     few = Rows(np.concatenate([every.table[: every.edges : 10], every.table[-26:]]), len(range(0, every.edges, 10)))
-    return Case(subject, few, None, subject.expected(few.table))
+    return ExportCase(subject, few, None, subject.expected(few.table))
 
 
 @pytest.fixture(scope="module", params=["clang", "gcc"])
-def place(request: pytest.FixtureRequest) -> Place:
+def place(request: pytest.FixtureRequest) -> CompiledPlace:
     profile = load_profile(ENGINE)
     found = core.found_compilers(profile)
     if request.param not in found:
         pytest.skip("no RISC-V GCC here")
-    return Place(profile, found[request.param])
+    return CompiledPlace(profile, found[request.param])
 
 
 @pytest.fixture(scope="module")
-def clang() -> Place:
+def clang() -> CompiledPlace:
     profile = load_profile(ENGINE)
-    return Place(profile, core.found_compilers(profile)["clang"])
+    return CompiledPlace(profile, core.found_compilers(profile)["clang"])
 
 
 # --- models and rows ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [trained, drawn])
-def test_a_model_is_the_same_from_the_same_seed(make: Callable[[int], Subject]) -> None:
+def test_a_model_is_the_same_from_the_same_seed(make: Callable[[int], ExportSubject]) -> None:
     assert make(3).forest == make(3).forest
     assert make(3).forest != make(4).forest
 
 
-def forest_says(subject: Subject, table: Any) -> Any:
+def forest_says(subject: ExportSubject, table: Any) -> Any:
     return retold.forest(subject).predict(table.astype(np.float32))
 
 
-def lightgbm_says(subject: Subject, table: Any) -> Any:
+def lightgbm_says(subject: ExportSubject, table: Any) -> Any:
     return retold.lightgbm_model(subject).booster_.predict(table.astype(np.float64))
 
 
-def treelite_says(subject: Subject, table: Any) -> Any:
+def treelite_says(subject: ExportSubject, table: Any) -> Any:
     return treelite.gtil.predict(retold.treelite_model(subject, "float64"), table.astype(np.float64)).reshape(-1)
 
 
 @pytest.mark.parametrize("says", [forest_says, lightgbm_says, treelite_says])
-def test_a_retold_model_says_what_catboost_says(subject: Subject, says: Callable[[Subject, Any], Any]) -> None:
+def test_a_retold_model_says_what_catboost_says(
+    subject: ExportSubject, says: Callable[[ExportSubject, Any], Any]
+) -> None:
     table = rows(subject, SEED).table
     assert np.abs(says(subject, table) - subject.expected(table)).max() < 1e-12
 
 
 def test_a_question_that_is_decided_on_its_path_is_not_asked_again() -> None:
     tree = FloatTree(((0, 1.5), (0, 1.5), (0, 3.0)), tuple(map(float, range(8))))
-    assert [n.value for n in retold.nodes(retold.binary(tree)) if isinstance(n, retold.Leaf)] == [0, 3, 7]
+    assert [n.value for n in retold.nodes(retold.binary(tree)) if isinstance(n, retold.TreeLeaf)] == [0, 3, 7]
 
 
-def test_rows_lie_on_and_on_both_sides_of_every_threshold_and_in_the_corners(subject: Subject) -> None:
+def test_rows_lie_on_and_on_both_sides_of_every_threshold_and_in_the_corners(subject: ExportSubject) -> None:
     given = rows(subject, SEED)
     edges = given.table[: given.edges]
     for feature, values in subject.forest.thresholds().items():
@@ -107,7 +109,7 @@ def answers(ensemble: Forest, table: Any) -> Any:
     return np.column_stack([table[:, f] > t for f, values in ensemble.thresholds().items() for t in values])
 
 
-def test_cells_are_all_combinations_of_answers_and_each_once(subject: Subject) -> None:
+def test_cells_are_all_combinations_of_answers_and_each_once(subject: ExportSubject) -> None:
     found = cells(subject)
     assert found is not None
     counts = [len(values) + 1 for values in subject.forest.thresholds().values()]
@@ -115,7 +117,7 @@ def test_cells_are_all_combinations_of_answers_and_each_once(subject: Subject) -
     assert len(np.unique(answers(subject.forest, found), axis=0)) == len(found)
 
 
-def test_more_cuts_are_more_cells_and_one_beyond_the_range_is_none(subject: Subject) -> None:
+def test_more_cuts_are_more_cells_and_one_beyond_the_range_is_none(subject: ExportSubject) -> None:
     few, more = cells(subject), cells(subject, {0: (subject.thresholds()[0][0], subject.ranges[0][1], 5)})
     assert few is not None
     assert more is not None
@@ -126,30 +128,30 @@ def test_more_cuts_are_more_cells_and_one_beyond_the_range_is_none(subject: Subj
 
 
 @pytest.fixture(scope="module", params=list(outside.MODELS))
-def other(request: pytest.FixtureRequest) -> Outside:
+def other(request: pytest.FixtureRequest) -> OutsideExporter:
     return outside.MODELS[request.param](request.param, SEED)
 
 
-def few_rows(other: Outside) -> Case:
+def few_rows(other: OutsideExporter) -> ExportCase:
     every = rows(other, SEED)
     few = Rows(np.concatenate([every.table[: every.edges : 20], every.table[-26:]]), len(range(0, every.edges, 20)))
-    return Case(other, few, None, other.expected(few.table))
+    return ExportCase(other, few, None, other.expected(few.table))
 
 
-def test_a_model_of_another_library_is_the_same_from_the_same_seed(other: Outside) -> None:
+def test_a_model_of_another_library_is_the_same_from_the_same_seed(other: OutsideExporter) -> None:
     make = outside.MODELS[other.name]
     assert make(other.name, SEED).integers == other.integers
     assert make(other.name, SEED + 1).integers != other.integers
 
 
-def test_its_integers_are_what_its_library_says(other: Outside) -> None:
+def test_its_integers_are_what_its_library_says(other: OutsideExporter) -> None:
     table = rows(other, SEED).table
     off = np.abs(other.evaluate(table) / (1 << other.leaf_bits) - other.expected(table))
     assert off.max() <= max(other.integers.error)
     assert off.shape == ((len(table),) if other.outputs == 1 else (len(table), other.outputs))
 
 
-def test_it_is_as_large_as_the_page_says(other: Outside) -> None:
+def test_it_is_as_large_as_the_page_says(other: OutsideExporter) -> None:
     several = 3 if "classes" in other.name or "targets" in other.name else 1
     assert other.outputs == several
     assert len(other.integers.trees) == (30 if other.name == "xgboost, 3 classes" else 10)
@@ -157,13 +159,13 @@ def test_it_is_as_large_as_the_page_says(other: Outside) -> None:
         assert other.integers.forest.depth == 4
 
 
-def test_plain_if_else_asks_every_question_once_however_many_outputs(other: Outside) -> None:
+def test_plain_if_else_asks_every_question_once_however_many_outputs(other: OutsideExporter) -> None:
     text = floors.if_else(other, ENGINE).text
     assert text.count("if (") == sum(1 for tree in other.integers.trees for _ in branches(tree))
 
 
 @pytest.mark.parametrize("who", ["rlcc, worst", "if-else"])
-def test_ours_and_if_else_are_right_in_every_output(other: Outside, clang: Place, who: str) -> None:
+def test_ours_and_if_else_are_right_in_every_output(other: OutsideExporter, clang: CompiledPlace, who: str) -> None:
     contender = next(c for c in (*OURS, IF_ELSE) if c.name == who)
     found = measure(few_rows(other), contender, contender.make(other, ENGINE), clang)
     assert found.right
@@ -171,7 +173,7 @@ def test_ours_and_if_else_are_right_in_every_output(other: Outside, clang: Place
     assert found.library_bytes == 0
 
 
-def test_a_peer_that_reads_the_library_says_what_it_says(other: Outside, clang: Place) -> None:
+def test_a_peer_that_reads_the_library_says_what_it_says(other: OutsideExporter, clang: CompiledPlace) -> None:
     ran = 0
     for peer in peers.PEERS:
         if other.library in peer.reads:
@@ -185,7 +187,7 @@ def test_a_peer_that_reads_the_library_says_what_it_says(other: Outside, clang: 
         pytest.skip("no exporter that reads it: make setup-exporters")
 
 
-def several_outputs() -> Outside:
+def several_outputs() -> OutsideExporter:
     return outside.catboost_targets("catboost, 3 targets", SEED)
 
 
@@ -199,7 +201,7 @@ def several_outputs() -> Outside:
     ],
     ids=lambda change: change[1] or "an output left out",
 )
-def test_one_wrong_output_of_several_is_wrong(clang: Place, change: tuple[str, str]) -> None:
+def test_one_wrong_output_of_several_is_wrong(clang: CompiledPlace, change: tuple[str, str]) -> None:
     other = several_outputs()
     source = floors.if_else(other, ENGINE)
     wrong = replace(source, text=source.text.replace(*change))
@@ -209,7 +211,7 @@ def test_one_wrong_output_of_several_is_wrong(clang: Place, change: tuple[str, s
 
 def test_one_wrong_float_of_several_is_wrong() -> None:
     case = few_rows(several_outputs())
-    source = Source("", "float32", "float64", outputs=3)
+    source = ExportSource("", "float32", "float64", outputs=3)
     assert not judge(case, source, case.expected)[0].any()
     beside = case.expected.copy()
     beside[5, 2] += 2.0**-16
@@ -232,7 +234,7 @@ def test_a_library_that_is_not_there_leaves_its_models_out(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("engine", command.PROFILES)
-def test_cycles_are_those_of_the_emulator(case: Case, place: Place, engine: str, tmp_path: Path) -> None:
+def test_cycles_are_those_of_the_emulator(case: ExportCase, place: CompiledPlace, engine: str, tmp_path: Path) -> None:
     source = floors.if_else(case.subject, ENGINE)
     (tmp_path / "trees.c").write_text(source.text)
     timed = time_function(tmp_path / "trees.c", "bench_model", case.rows.table, toolchain(engine, place.compiler.name))
@@ -247,11 +249,13 @@ def test_cycles_are_those_of_the_emulator(case: Case, place: Place, engine: str,
 
 
 @pytest.mark.parametrize("make", [floors.if_else, floors.pruned_if_else, floors.oblivious_tables])
-def test_plain_forms_are_right_in_every_cell(case: Case, clang: Place, make: Callable[[Subject, str], Source]) -> None:
+def test_plain_forms_are_right_in_every_cell(
+    case: ExportCase, clang: CompiledPlace, make: Callable[[ExportSubject, str], ExportSource]
+) -> None:
     some = cells(case.subject)
     assert some is not None
     found = measure(
-        replace(case, cells=some[::20]), Contender("plain", "floor", make), make(case.subject, ENGINE), clang
+        replace(case, cells=some[::20]), ExporterRun("plain", "floor", make), make(case.subject, ENGINE), clang
     )
     assert found.right
     assert found.all_worst is not None
@@ -259,7 +263,7 @@ def test_plain_forms_are_right_in_every_cell(case: Case, clang: Place, make: Cal
 
 
 @pytest.mark.parametrize("contender", [c for c in OURS if "joint" not in c.name], ids=lambda c: c.name)
-def test_ours_are_right_in_every_cell(case: Case, clang: Place, contender: Contender) -> None:
+def test_ours_are_right_in_every_cell(case: ExportCase, clang: CompiledPlace, contender: ExporterRun) -> None:
     some = cells(case.subject)
     assert some is not None
     found = measure(replace(case, cells=some[::20]), contender, contender.make(case.subject, ENGINE), clang)
@@ -267,7 +271,7 @@ def test_ours_are_right_in_every_cell(case: Case, clang: Place, contender: Conte
     assert found.library_bytes == 0
 
 
-def test_catboost_s_own_export_runs_with_soft_float_and_is_right(case: Case, place: Place) -> None:
+def test_catboost_s_own_export_runs_with_soft_float_and_is_right(case: ExportCase, place: CompiledPlace) -> None:
     found = measure(case, CATBOOST, CATBOOST.make(case.subject, ENGINE), place)
     assert found.right
     assert found.error < 1e-9
@@ -276,7 +280,7 @@ def test_catboost_s_own_export_runs_with_soft_float_and_is_right(case: Case, pla
 
 
 @pytest.mark.parametrize("peer", peers.PEERS[1:], ids=lambda peer: peer.name)
-def test_peers_run(case: Case, clang: Place, peer: Contender) -> None:
+def test_peers_run(case: ExportCase, clang: CompiledPlace, peer: ExporterRun) -> None:
     try:
         source = peer.make(case.subject, ENGINE)
     except Absent as absent:
@@ -289,7 +293,7 @@ def test_peers_run(case: Case, clang: Place, peer: Contender) -> None:
     assert found.right == ("emlearn" not in peer.name)
 
 
-def test_a_result_of_64_bits_and_a_call_of_memset_are_served(case: Case, place: Place) -> None:
+def test_a_result_of_64_bits_and_a_call_of_memset_are_served(case: ExportCase, place: CompiledPlace) -> None:
     text = """
     void *memset(void *, int, unsigned);
     double bench_model(const double *x);
@@ -303,7 +307,7 @@ def test_a_result_of_64_bits_and_a_call_of_memset_are_served(case: Case, place: 
       return x[0] / 3 + sum;
     }"""
     table = case.rows.table
-    _, (calls,) = core.run_fresh(Source(text, "float64", "float64"), place.compiler, place.profile, [table])
+    _, (calls,) = core.run_fresh(ExportSource(text, "float64", "float64"), place.compiler, place.profile, [table])
     expected = sum(v << (i % 4) for i, v in enumerate([0, 0, 0, 0, 7, 1, 1, 1, 7, 7, 7, 7]))
     np.testing.assert_array_equal(calls.values, table[:, 0] / 3 + expected)
 
@@ -320,15 +324,15 @@ def mutants(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", mutants(""))
-def test_wrong_integer_code_is_wrong(case: Case, clang: Place, name: str) -> None:
+def test_wrong_integer_code_is_wrong(case: ExportCase, clang: CompiledPlace, name: str) -> None:
     source = floors.if_else(case.subject, ENGINE)
     wrong = replace(source, text=mutants(source.text)[name])
     assert wrong.text != source.text
     assert not measure(case, IF_ELSE, wrong, clang).right
 
 
-def test_a_float_on_the_other_side_of_a_threshold_is_wrong_and_rounding_is_not(case: Case) -> None:
-    source = Source("", "float32", "float32")
+def test_a_float_on_the_other_side_of_a_threshold_is_wrong_and_rounding_is_not(case: ExportCase) -> None:
+    source = ExportSource("", "float32", "float32")
     wrong, error = judge(case, source, case.expected.astype(np.float32))
     assert not wrong.any()
     assert 0 < error < 1e-6
@@ -338,20 +342,20 @@ def test_a_float_on_the_other_side_of_a_threshold_is_wrong_and_rounding_is_not(c
     assert judge(case, source, np.full(len(case.expected), np.nan))[0].all()
 
 
-def test_code_that_is_slow_inside_a_cell_is_not_measured_by_cells(case: Case, clang: Place) -> None:
+def test_code_that_is_slow_inside_a_cell_is_not_measured_by_cells(case: ExportCase, clang: CompiledPlace) -> None:
     text = floors.if_else(case.subject, ENGINE).text
     slow = text.replace("  return sum;", "  for (volatile int i = 0; i < (x[0] & 15); ++i) {}\n  return sum;")
     few = cells(case.subject)
     assert few is not None
     with pytest.raises(results.InputError, match="more than compare"):
-        measure(replace(case, cells=few[few[:, 0] % 16 == 0][:3]), IF_ELSE, Source(slow, "int32", "int32"), clang)
+        measure(replace(case, cells=few[few[:, 0] % 16 == 0][:3]), IF_ELSE, ExportSource(slow, "int32", "int32"), clang)
 
 
 # --- the command and its page -------------------------------------------------------------------------------------
 
 
 def test_a_result_is_kept_until_its_code_changes(
-    case: Case, clang: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    case: ExportCase, clang: CompiledPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = floors.if_else(case.subject, ENGINE)
     first = results.result(case, IF_ELSE, source, clang, tmp_path)
@@ -363,13 +367,15 @@ def test_a_result_is_kept_until_its_code_changes(
 
 
 def test_a_missing_package_is_said_and_the_others_go_on(
-    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    subject: ExportSubject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def missing(name: str) -> Any:
         raise ImportError(f"No module named {name!r}")
 
     monkeypatch.setattr(peers, "import_module", missing)
-    monkeypatch.setattr(command, "CONTENDERS", (IF_ELSE, Contender("m2cgen", "peer", peers.m2cgen_c, "m2cgen", "MIT")))
+    monkeypatch.setattr(
+        command, "CONTENDERS", (IF_ELSE, ExporterRun("m2cgen", "peer", peers.m2cgen_c, "m2cgen", "MIT"))
+    )
     monkeypatch.setattr(command, "PROFILES", (ENGINE,))
     monkeypatch.setattr(command, "subjects", lambda *_: [subject])
     monkeypatch.setattr(command, "outside_subjects", lambda _: ([], {"xgboost": "xgboost is not installed"}))
@@ -384,13 +390,13 @@ def test_a_missing_package_is_said_and_the_others_go_on(
     assert {contender for _, contender, _ in found.results} == {"if-else"}
 
 
-def fake(worst: int, mean: float, size: int, takes: Any = "int32", wrong: int = 0) -> Result:
-    return Result(takes, worst, mean, None, size, 0, 0, wrong, 0, 1e-5)
+def fake(worst: int, mean: float, size: int, takes: Any = "int32", wrong: int = 0) -> ExportResult:
+    return ExportResult(takes, worst, mean, None, size, 0, 0, wrong, 0, 1e-5)
 
 
-def test_the_page_says_how_ours_stand_and_where_others_do_better(case: Case, clang: Place) -> None:
+def test_the_page_says_how_ours_stand_and_where_others_do_better(case: ExportCase, clang: CompiledPlace) -> None:
     name, label = case.subject.name, clang.label
-    given: dict[str, Result] = {
+    given: dict[str, ExportResult] = {
         "rlcc, worst": fake(100, 90.0, 900),
         "rlcc, mean": fake(110, 80.0, 900),
         "rlcc, size": fake(300, 290.0, 500),
@@ -400,8 +406,8 @@ def test_the_page_says_how_ours_stand_and_where_others_do_better(case: Case, cla
         "emlearn, float": fake(60, 50.0, 400, "float32", wrong=3),
     }
     kinds = {"if-else": "floor"} | dict.fromkeys(("m2cgen", "emlearn", "emlearn, float"), "peer")
-    contenders = [Contender(n, kinds.get(n, "ours"), floors.if_else) for n in given]  # type: ignore[arg-type]
-    found = page.Comparison([case], contenders, [clang], {(name, n, label): r for n, r in given.items()}, {})
+    contenders = [ExporterRun(n, kinds.get(n, "ours"), floors.if_else) for n in given]  # type: ignore[arg-type]
+    found = page.ExporterComparison([case], contenders, [clang], {(name, n, label): r for n, r in given.items()}, {})
     text = page.write(found, SEED)
     standing = next(line for line in text.splitlines() if line.startswith(f"| {name}, {label} "))
     assert "| 3000 = 30.00 x (m2cgen) |" in standing
@@ -432,15 +438,17 @@ def test_the_page_says_how_ours_stand_and_where_others_do_better(case: Case, cla
         ((100, 130), "1.00 to 1.30 times `rlcc, worst`'s cycles "),
     ],
 )
-def test_the_page_says_that_ours_is_slower_where_it_is(clang: Place, plain: tuple[int, int], verdict: str) -> None:
+def test_the_page_says_that_ours_is_slower_where_it_is(
+    clang: CompiledPlace, plain: tuple[int, int], verdict: str
+) -> None:
     other = several_outputs()
     case = few_rows(other)
-    places = [clang, Place(load_profile("ibex-maxperf"), clang.compiler)]
-    given: dict[tuple[str, str, str], Result] = {}
+    places = [clang, CompiledPlace(load_profile("ibex-maxperf"), clang.compiler)]
+    given: dict[tuple[str, str, str], ExportResult] = {}
     for place, cycles in zip(places, plain, strict=True):
         given[other.name, "rlcc, worst", place.label] = fake(100, 90.0, 900)
         given[other.name, "if-else", place.label] = fake(cycles, 70.0, 3000)
-    found = page.Comparison([case], [OURS[0], IF_ELSE], places, given, {})
+    found = page.ExporterComparison([case], [OURS[0], IF_ELSE], places, given, {})
     text = page.write(found, SEED)
     said = " ".join(" ".join(line.strip() for line in text.splitlines()).split())
     assert f"- {other.name}: " in said

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench.drawn import __main__ as command
-from bench.drawn.judged import Checked, How, Proved, Row, _apart, judged
+from bench.drawn.judged import Checked, DrawnRow, How, Proved, _apart, judged
 from bench.drawn.students import ACTIONS, FEATURES, drawn, words
 from decision.ir.forest import depth
 
@@ -77,9 +77,9 @@ def test_a_child_ends_with_its_parent() -> None:
 
 def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {
-        0: Row(0, "a", Proved(120, 120), Checked(3, 4)),
-        1: Row(1, "b", Proved(130, None), Checked(problem="refused | so")),
-        2: Row(2, "c", Proved(problem="x" * 200)),
+        0: DrawnRow(0, "a", Proved(120, 120), Checked(3, 4)),
+        1: DrawnRow(1, "b", Proved(130, None), Checked(problem="refused | so")),
+        2: DrawnRow(2, "c", Proved(problem="x" * 200)),
     }
     monkeypatch.setattr(command, "judged", lambda seed, how: rows[seed])
     assert command.main(["--seeds", "0-2", "--out", str(tmp_path / "page.md")]) == 0
@@ -103,9 +103,9 @@ def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged_now = list[int]()
 
-    def judging(seed: int, how: How) -> Row:
+    def judging(seed: int, how: How) -> DrawnRow:
         judged_now.append(seed)
-        return Row(seed, "a", Proved(120, 120, seconds=2.5), Checked(3, 4) if seed else None)
+        return DrawnRow(seed, "a", Proved(120, 120, seconds=2.5), Checked(3, 4) if seed else None)
 
     monkeypatch.setattr(command, "judged", judging)
     results, pages = tmp_path / "results" / "drawn.jsonl", [tmp_path / "first.md", tmp_path / "again.md"]
@@ -121,7 +121,7 @@ def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest
 def test_each_compilers_page_has_its_own_place_and_no_other_students_take_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compiler: str
 ) -> None:
-    monkeypatch.setattr(command, "judged", lambda seed, how: Row(seed, "a", Proved(120, 120)))
+    monkeypatch.setattr(command, "judged", lambda seed, how: DrawnRow(seed, "a", Proved(120, 120)))
     pages = {name: tmp_path / f"{name}.md" for name in command.PAGES}
     monkeypatch.setattr(command, "PAGES", pages)
     assert command.main(["--compiler", compiler, "--checker-seconds", "0"]) == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench import drift
-from bench.drift import Row
+from bench.drift import DriftRow
 from netsim.network import MS
 from netsim.scenarios import instantiate
 from rlcc.commands.drift import DRIFT_LIMIT
@@ -15,8 +15,8 @@ from rlcc.recipe import deployment_of, load_recipe
 
 def test_a_row_says_what_is_new_and_what_it_costs() -> None:
     rows = [
-        Row("incast:2", True, Drift(2000, 0.25, 0.0, 0.0, ()), 0.01),
-        Row("incast:4", False, Drift(3000, 0.5, DRIFT_LIMIT + 0.01, 0.125, ()), 0.02),
+        DriftRow("incast:2", True, Drift(2000, 0.25, 0.0, 0.0, ()), 0.01),
+        DriftRow("incast:4", False, Drift(3000, 0.5, DRIFT_LIMIT + 0.01, 0.125, ()), 0.02),
     ]
     text = drift.section("rl-cc", rows)
     first, second = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[-2:] if line]

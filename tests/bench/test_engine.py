@@ -15,8 +15,10 @@ from rlcc.policies import by_path
 def test_a_run_is_seen_by_the_millisecond() -> None:
     """64 flows begin at line rate: they overload the port, drop, and a fast policy has them after some 12 ms."""
     with by_path(Path("fixtures/teachers/rl-cc-mlp")) as named:
-        decider = engine.Decider("MLP", named.policy, US)  # type: ignore[arg-type]
-        ((found,),) = engine.run([engine.Task(decider, "many-to-one:4x16", Engines(1), engine.WINDOW_MS[1], (1,))])
+        decider = engine.EngineDecider("MLP", named.policy, US)  # type: ignore[arg-type]
+        ((found,),) = engine.run(
+            [engine.EngineTask(decider, "many-to-one:4x16", Engines(1), engine.WINDOW_MS[1], (1,))]
+        )
     assert found.queue_kb.size == found.goodput.size == engine.WINDOW_MS[1]
     assert 5 <= found.drops_until_ms <= 20
     assert found.queue_kb[: int(found.drops_until_ms) - 2].max() > 4000

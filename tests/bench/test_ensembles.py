@@ -9,11 +9,11 @@ import pytest
 from bench import ensembles as command
 from bench.drawn.judged import Checked, Proved
 from bench.drawn.students import of_many_trees
-from bench.ensembles import Case, Row, cases, cells, main, page, row
+from bench.ensembles import EnsembleCase, EnsembleRow, cases, cells, main, page, row
 from decision.artefact.errors import InputError
 from decision.ir.forest import depth
 
-SMALL = Case("two trees", partial(command._student, of_many_trees(2, 2)), "clang", "-O2")
+SMALL = EnsembleCase("two trees", partial(command._student, of_many_trees(2, 2)), "clang", "-O2")
 
 
 def test_random_trees_have_twelve_features_and_are_the_same_again() -> None:
@@ -46,16 +46,18 @@ def test_one_that_is_not_emitted_is_a_row_that_says_why() -> None:
     def refused(folder: Path, options: object) -> dict[str, object]:
         raise InputError("no such form")
 
-    made = row(Case("none", refused, "gcc", "-O2"))
+    made = row(EnsembleCase("none", refused, "gcc", "-O2"))
     assert made.proved is None
     assert cells(made)[3] == "no such form"
 
 
 def test_the_page_counts_what_was_proved_and_what_holds() -> None:
     rows = [
-        Row(SMALL, "branches", Proved(1500, None, None, "", 70.4, slowest=1396), Checked(8861, 9, "", 8.2)),
-        Row(SMALL, "branches", Proved(244, 233, None, "", 9.0, slowest=233), Checked(0, 0, "more than 50000 paths", 9)),
-        Row(SMALL, "index", Proved(problem="too-large: more | cells", seconds=4.0)),
+        EnsembleRow(SMALL, "branches", Proved(1500, None, None, "", 70.4, slowest=1396), Checked(8861, 9, "", 8.2)),
+        EnsembleRow(
+            SMALL, "branches", Proved(244, 233, None, "", 9.0, slowest=233), Checked(0, 0, "more than 50000 paths", 9)
+        ),
+        EnsembleRow(SMALL, "index", Proved(problem="too-large: more | cells", seconds=4.0)),
     ]
     text = page(rows, "python -m bench.ensembles")
     assert "2 of 3 are proved, " in text
@@ -78,10 +80,10 @@ def test_a_row_that_is_not_there_is_refused(tmp_path: Path, capsys: pytest.Captu
 
 
 def test_only_some_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = Case("other", SMALL.emit, "gcc", "-O2")
+    other = EnsembleCase("other", SMALL.emit, "gcc", "-O2")
     monkeypatch.setattr(command, "cases", lambda: iter((SMALL, other)))
     monkeypatch.setattr(
-        command, "row", lambda case: Row(case, "branches", Proved(100, 100, None, "", 1.0, slowest=100))
+        command, "row", lambda case: EnsembleRow(case, "branches", Proved(100, 100, None, "", 1.0, slowest=100))
     )
     assert main(["--only", "two", "--out", str(tmp_path / "page.md")]) == 0
     text = (tmp_path / "page.md").read_text()

@@ -2,7 +2,7 @@
 
 import tomllib
 
-from bench.knobs import KNOBS, Setting, Step, data, page, settings, steps
+from bench.knobs import KNOBS, KnobStep, Setting, data, page, settings, steps
 
 
 def setting(**values: float) -> Setting:
@@ -18,8 +18,8 @@ def test_a_step_is_counted_of_students_beyond_the_limit_beside_the_same_with_one
         setting(depth=3, trees=5): {"loss": 2.0},
     }
     assert steps(students, "loss") == {
-        "trees": Step(nearer=2, within=1, of=2, left=0.19),
-        "depth": Step(nearer=0, within=0, of=1, left=2.0),
+        "trees": KnobStep(nearer=2, within=1, of=2, left=0.19),
+        "depth": KnobStep(nearer=0, within=0, of=1, left=2.0),
     }
     assert tomllib.loads(data(students)) == {"loss": {"trees": [2, 2, 0.19], "depth": [0, 1, 2.0]}}
     assert "| `trees`" in page(students)

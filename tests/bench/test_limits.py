@@ -3,7 +3,7 @@
 import pytest
 
 from bench import limits
-from bench.limits import START, Place
+from bench.limits import START, LimitNetwork
 from netsim.network import MS
 from netsim.places import Here
 from rlcc.evaluation.contenders import opened
@@ -18,7 +18,7 @@ def test_a_cell_says_goodput_and_loss_and_never_rounds_a_loss_away() -> None:
 
 def test_a_crowd_at_line_rate_loses_at_the_start_and_a_flow_alone_does_not() -> None:
     first = (0, 5 * MS)
-    places = [Place("many-to-one:2", first), Place("many-to-one:256", first)]
+    places = [LimitNetwork("many-to-one:2", first), LimitNetwork("many-to-one:256", first)]
     with opened(limits.default_policies()[:1], decision_latency_ps=None, profile="ibex-small") as who:
         found = limits.measured(who, places, (1, 2), Here())
     loss = {place.scenario: [lost for _, lost in found["MLP", place]] for place in places}
@@ -27,8 +27,8 @@ def test_a_crowd_at_line_rate_loses_at_the_start_and_a_flow_alone_does_not() -> 
 
 
 def test_the_start_is_named() -> None:
-    assert Place("incast:32", START).name == "`incast:32`, first 50 ms"
-    assert Place("incast:32", limits.SETTLED).name == "`incast:32`"
+    assert LimitNetwork("incast:32", START).name == "`incast:32`, first 50 ms"
+    assert LimitNetwork("incast:32", limits.SETTLED).name == "`incast:32`"
 
 
 def test_an_unknown_policy_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

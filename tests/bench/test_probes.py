@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from bench import probes
-from bench.probes import Cell
+from bench.probes import ProbeCell
 
 
 def test_rarer_probes_leave_room_to_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probes, "CELLS", (Cell("many-to-one:64", 40, 20),))
+    monkeypatch.setattr(probes, "CELLS", (ProbeCell("many-to-one:64", 40, 20),))
     monkeypatch.setattr(probes, "KEPT", tmp_path)
     mlp = f"MLP={probes.ROOT / 'fixtures' / 'teachers' / 'rl-cc-mlp'}"
     assert (

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.drawn.students import drawn
-from bench.start_cost import Cost, cost, main, page, variants
+from bench.start_cost import StartCost, cost, main, page, variants
 from codegen.emit import Emission
 from decision.policy.student import Student
 from teachers.load import load
@@ -47,8 +47,8 @@ def test_a_start_costs_what_the_proof_says() -> None:
 
 def test_the_page_tells_bounds_from_what_an_input_takes() -> None:
     bare, more = (
-        Cost(ARTEFACT, 90, True, "abc", 8, 900, 1600),
-        Cost(ARTEFACT, 112, False, "refused: a cut", 8, 1100, 1600),
+        StartCost(ARTEFACT, 90, True, "abc", 8, 900, 1600),
+        StartCost(ARTEFACT, 112, False, "refused: a cut", 8, 1100, 1600),
     )
     text = page({("rl-cc", "trees alone"): bare, ("rl-cc", "start"): more}, "c")
     rows = [[cell.strip() for cell in line.split("|")[2:-1]] for line in text.splitlines() if line.startswith("| [")]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench import starts
-from bench.starts import CHOICES, CHOOSE, REPORT, Cell, Metrics, Runs, cost, sweep, values_of, with_values
+from bench.starts import CHOICES, CHOOSE, REPORT, Metrics, StartCell, StartRuns, cost, sweep, values_of, with_values
 from decision.policy.policy import Policy
 from teachers.load import load
 
@@ -46,17 +46,17 @@ def test_a_cell_costs_what_is_lost_and_what_is_slower_than_swift() -> None:
 def test_a_sweep_keeps_what_costs_least(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the slowdown is least at one choice of two values, these are chosen, and the others stay."""
 
-    def metrics(self: Any, cells: Sequence[Cell], policy: Policy | str, teacher: Any) -> list[Metrics]:
+    def metrics(self: Any, cells: Sequence[StartCell], policy: Policy | str, teacher: Any) -> list[Metrics]:
         if isinstance(policy, str):
             return [SWIFT] * len(cells)
         values = values_of(policy)
         slower = abs(values["first rate, 2^-"] - 3) + abs(values["brake, above"] - 8)
         return [SWIFT | {"slowdown_mean": 10.0 + slower}] * len(cells)
 
-    monkeypatch.setattr(Runs, "metrics", metrics)
+    monkeypatch.setattr(StartRuns, "metrics", metrics)
     teacher = load(TEACHERS / "robust")
-    result = sweep(teacher, Runs((1,), 1))
+    result = sweep(teacher, StartRuns((1,), 1))
     assert result.chosen == values_of(teacher.policy) | {"first rate, 2^-": 3, "brake, above": 8}
     assert result.least == pytest.approx(0.4)
     assert min(result.around["brake, above"].values()) == result.around["brake, above"][8] == result.least
-    assert starts.page({"by rate alone": teacher}, Runs((1,), 1)).count("**chosen**") == len(result.chosen)
+    assert starts.page({"by rate alone": teacher}, StartRuns((1,), 1)).count("**chosen**") == len(result.chosen)

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from bench import students
-from bench.students import Made
+from bench.students import BuiltStudent
 from rlcc.gate.names import named
 from rlcc.gate.verdict import Verdict
 
 
-def made(difference: float, slowest: int, agrees: float, passed: bool = True) -> Made:
+def made(difference: float, slowest: int, agrees: float, passed: bool = True) -> BuiltStudent:
     fidelity = {"scenario": "a:1", "metric": "fct_mean_us", "difference": difference, "passed": passed}
     measured: dict[str, Any] = {
         "emulation": {"cycles": {"mean": slowest - 10, "max": slowest}, "clock_mhz": 100.0}
@@ -20,7 +20,7 @@ def made(difference: float, slowest: int, agrees: float, passed: bool = True) ->
     }
     checks = [named("network.*", part="fct", of="a:1", metric="FCT")(value="+3 %", limit="2 %", passed=passed)]
     verdict = Verdict(policy="p", firmware="f", student="s", teacher="t", profile="e", checks=checks, measured=measured)
-    return Made(verdict, {"a:1": agrees})
+    return BuiltStudent(verdict, {"a:1": agrees})
 
 
 def test_variants_stand_beside_each_other() -> None:

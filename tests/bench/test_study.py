@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bench.training import study as command
-from bench.training.__main__ import Judged
-from bench.training.study import AS_IT_IS, STUDIES, Cycles, Study, difference, page, parts
+from bench.training.__main__ import JudgedTraining
+from bench.training.study import AS_IT_IS, STUDIES, StudentCycles, TrainingStudy, difference, page, parts
 from decision.artefact.documents import read_text
 from teachers.randomisation import Randomisation
 from teachers.validation import Changing, Measured
@@ -24,7 +24,7 @@ def measured(cost: float) -> tuple[Measured | Changing, ...]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_variant_is_a_recipe_and_every_place_a_network(name: str) -> None:
-    study = Study.named(name)
+    study = TrainingStudy.named(name)
     for each in study.variants:
         for seed in study.seeds:
             assert study.config(each, seed).training.seed == seed
@@ -36,14 +36,14 @@ def test_every_variant_is_a_recipe_and_every_place_a_network(name: str) -> None:
 
 
 def test_each_switch_of_the_randomisation_is_alone_in_a_variant() -> None:
-    switches = [keys["training"]["randomise"] for keys in list(Study.named("randomised").variants.values())[1:]]
+    switches = [keys["training"]["randomise"] for keys in list(TrainingStudy.named("randomised").variants.values())[1:]]
     assert all(len(each) == 1 for each in switches)
     by_hand = {"decision_latency", "decision_late_by"}  # how late, not whether
     assert {next(iter(each)) for each in switches} == set(Randomisation.model_fields) - by_hand
 
 
 def test_the_parts_of_a_cost() -> None:
-    assert parts(Judged(0.0, measured(0.2))) == pytest.approx((0.2, 0.4, 0.02))
+    assert parts(JudgedTraining(0.0, measured(0.2))) == pytest.approx((0.2, 0.4, 0.02))
 
 
 def test_a_difference_is_of_pairs() -> None:
@@ -51,19 +51,23 @@ def test_a_difference_is_of_pairs() -> None:
 
 
 def test_cycles_say_what_is_proved() -> None:
-    assert [str(c) for c in (Cycles(104, 104), Cycles(104, 110), Cycles(97))] == ["104", "104 to 110", "97 or more"]
+    assert [str(c) for c in (StudentCycles(104, 104), StudentCycles(104, 110), StudentCycles(97))] == [
+        "104",
+        "104 to 110",
+        "97 or more",
+    ]
 
 
 def test_a_page_has_a_row_a_variant_and_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, int]] = []
 
-    def trained(study: Study, variant: str, seed: int) -> Judged:
+    def trained(study: TrainingStudy, variant: str, seed: int) -> JudgedTraining:
         seen.append((variant, seed))
         cost = 0.5 if seed != 3 else 0.25
-        return Judged(cost, measured(cost))
+        return JudgedTraining(cost, measured(cost))
 
-    monkeypatch.setattr(Study, "trained", trained)
-    text = page("seeds", Study.named("seeds"))
+    monkeypatch.setattr(TrainingStudy, "trained", trained)
+    text = page("seeds", TrainingStudy.named("seeds"))
     assert "0.250 to 0.5" in text
     assert "standard deviation 0.112." in text
     assert "`python -m bench.training.study seeds`" in text
@@ -71,7 +75,7 @@ def test_a_page_has_a_row_a_variant_and_the_rule(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_page_of_other_seeds_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Study, "trained", lambda _, variant, seed: Judged(0.5, measured(0.5)))
+    monkeypatch.setattr(TrainingStudy, "trained", lambda _, variant, seed: JudgedTraining(0.5, measured(0.5)))
     assert command.main(["seeds", "--seeds", "2", "--out", str(tmp_path / "page.md")]) == 0
     text = (tmp_path / "page.md").read_text()
     assert "seeds --seeds 2`" in text
@@ -82,14 +86,14 @@ def test_a_page_of_other_seeds_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_what_is_kept_is_not_trained_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     calls = 0
 
-    def judge(*_: Any) -> Judged:
+    def judge(*_: Any) -> JudgedTraining:
         nonlocal calls
         calls += 1
-        return Judged(0.125, measured(float("nan")))
+        return JudgedTraining(0.125, measured(float("nan")))
 
     monkeypatch.setattr(command, "judge", judge)
     monkeypatch.setattr(command, "TRAINED", tmp_path)
-    study = Study.named("seeds")
+    study = TrainingStudy.named("seeds")
     first, again = (study.trained(AS_IT_IS, 1) for _ in range(2))
     assert calls == 1
     assert first.cost == again.cost == 0.125

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.training import __main__ as command
-from bench.training.__main__ import Judged, changed, config_of, variant
+from bench.training.__main__ import JudgedTraining, changed, config_of, variant
 from decision.artefact.errors import InputError
 
 RECIPE = Path(__file__).parents[2] / "recipes/train-rl-cc-mlp.toml"
@@ -33,10 +33,10 @@ def test_a_variant_that_is_no_recipe_is_refused() -> None:
 
 
 def test_the_difference_is_that_of_pairs(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    def judge(config: Any, by: Any) -> Judged:
+    def judge(config: Any, by: Any) -> JudgedTraining:
         assert config.training.seed == by.training.seed
         assert by.training.horizon == 10
-        return Judged(config.training.seed + 0.25 * config.training.horizon / 10 * config.training.seed, ())
+        return JudgedTraining(config.training.seed + 0.25 * config.training.horizon / 10 * config.training.seed, ())
 
     monkeypatch.setattr(command, "judge", judge)
     assert command.main([str(RECIPE), "--seeds", "4", "8", "--variant", "far: training.horizon = 20"]) == 0

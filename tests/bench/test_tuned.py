@@ -6,8 +6,20 @@ from typing import Any
 import pytest
 
 from bench import tuned
-from bench.starts import CHOOSE, Cell
-from bench.tuned import CHOICES, UNSEEN, Reported, Runs, Search, Values, changes, defaults, page, search, spec_of
+from bench.starts import CHOOSE, StartCell
+from bench.tuned import (
+    CHOICES,
+    UNSEEN,
+    Reported,
+    TuningRuns,
+    TuningSearch,
+    Values,
+    changes,
+    defaults,
+    page,
+    search,
+    spec_of,
+)
 from netsim.baselines import by_name
 from netsim.places import Here
 
@@ -20,7 +32,7 @@ def price(values: Values) -> float:
 
 def test_the_search_ends_where_no_single_choice_is_better() -> None:
     found = search({"a": 1, "b": "low"}, CHOSEN_BY, price, 100)
-    assert found == Search({"a": 3, "b": "high"}, 0.0, 2.5, 8, ended=True)
+    assert found == TuningSearch({"a": 3, "b": "high"}, 0.0, 2.5, 8, ended=True)
 
 
 @pytest.mark.parametrize("most", [1, 2, 4])
@@ -56,17 +68,17 @@ def test_what_is_reported_was_not_chosen_by() -> None:
 
 
 def test_a_contenders_cost_is_beside_the_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuned, "UNSEEN", (Cell("many-to-one:2", 2, 1),))
-    runs = Runs(tmp_path, Here())
+    monkeypatch.setattr(tuned, "UNSEEN", (StartCell("many-to-one:2", 2, 1),))
+    runs = TuningRuns(tmp_path, Here())
     assert tuned.reported(runs, (1,), by_name("swift")).costs == [0.0]
-    monkeypatch.setattr(tuned, "CHOOSE", (Cell("many-to-one:2", 2, 1),))
+    monkeypatch.setattr(tuned, "CHOOSE", (StartCell("many-to-one:2", 2, 1),))
     found = tuned.tune("hpcc", runs, 3)
     assert (found.tries, found.values.keys()) == (3, CHOICES["hpcc"].keys())
 
 
 def test_the_page_is_whole() -> None:
     found: dict[str, Any] = {
-        n: Search(defaults(n) | {"gain": 0.5}, 0.1, 0.4, 64, ended=False) for n in ("dcqcn", "dctcp")
+        n: TuningSearch(defaults(n) | {"gain": 0.5}, 0.1, 0.4, 64, ended=False) for n in ("dcqcn", "dctcp")
     }
     cells = [f"figures {i}" for i in range(len(UNSEEN))]
     who = {

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 from shared_answers import shares
 
-from bench.forge.memory import REMEMBERED, Memory, remembering
+from bench.forge.memory import REMEMBERED, ForgeryMemory, remembering
 
-MEMORY = Memory(latest=40)
+MEMORY = ForgeryMemory(latest=40)
 CERTIFYING = (("verify.prover.certify", "calibrate"), ("verify.prover.certify", "_prove"))
 FUNCTIONS = (*REMEMBERED, *CERTIFYING)
 

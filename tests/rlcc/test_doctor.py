@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rlcc import cli, doctor
-from rlcc.doctor import Finding
+from rlcc.doctor import DoctorFinding
 from rlcc.handlers import doctor as doctor_handler
 
 
@@ -52,8 +52,8 @@ def test_versions_come_from_the_metadata_of_what_is_installed():
 
 
 def test_an_absent_package_is_a_defect_only_if_required():
-    assert Finding("a package", None, "all", "", required=True).is_defect
-    assert not Finding("a package", None, "all", "", required=False).is_defect
+    assert DoctorFinding("a package", None, "all", "", required=True).is_defect
+    assert not DoctorFinding("a package", None, "all", "", required=False).is_defect
 
 
 def test_what_an_extra_brings_is_needed_in_a_checkout_and_offered_elsewhere(monkeypatch):
@@ -121,9 +121,9 @@ def test_a_tool_that_fails_is_absent_and_a_version_is_one_line(program):
 @pytest.mark.parametrize(
     ("findings", "code", "words"),
     [
-        ([Finding("g++", "12.2", "all", "")], 0, "ready"),
-        ([Finding("g++", None, "all", "apt-get install g++")], 2, "apt-get install g++"),
-        ([Finding("torch", None, "train", "pip install torch", required=False)], 0, "pip install torch"),
+        ([DoctorFinding("g++", "12.2", "all", "")], 0, "ready"),
+        ([DoctorFinding("g++", None, "all", "apt-get install g++")], 2, "apt-get install g++"),
+        ([DoctorFinding("torch", None, "train", "pip install torch", required=False)], 0, "pip install torch"),
     ],
 )
 def test_exit_code_and_table(monkeypatch, capsys, findings, code, words):

@@ -14,7 +14,7 @@ from distill.options import DistillOptions
 from rlcc.commands.distill import command as distill_command
 from rlcc.commands.emit import command as emit_command
 from rlcc.recipe import Recipe, load_recipe
-from rlcc.search.space import Space
+from rlcc.search.space import SearchSpace
 
 NEW = {
     "distill.anywhere": "uniform_state_samples",
@@ -95,7 +95,7 @@ def test_an_old_name_in_the_space_of_a_search_is_refused(old: str, recipe_text: 
     file = tmp_path / "old.toml"
     file.write_text(f'{recipe_text}\n[search.space]\n"distill.{old}" = [0.0]\n')
     with pytest.raises(InputError, match=rf"distill\.{NEW[f'distill.{old}']}"):
-        Space.of(file, load_recipe(file))
+        SearchSpace.of(file, load_recipe(file))
 
 
 def test_a_student_records_the_keys_of_its_format_and_is_read_under_todays() -> None:

@@ -22,7 +22,7 @@ from rlcc import cli
 from teachers.checkpoint import checkpoint_path
 from teachers.ddqn import loss, train
 from teachers.ddqn_options import DdqnConfig
-from teachers.memory import Memory
+from teachers.memory import ReplayMemory
 from teachers.networks import seeded
 from teachers.transitions import RewardTerm, Transitions, transitions
 
@@ -124,7 +124,7 @@ def test_values_of_a_known_chain_are_learnt() -> None:
     here, row = np.repeat([0, 1], 4), np.tile(np.arange(4), 2)
     there = np.where(row == 1, 1 - here, here)
     reward = ((here == 1) & (row != 1)).astype(np.float32)
-    memory = Memory(100)
+    memory = ReplayMemory(100)
     memory.add(Transitions(states[here], row, reward, states[there], np.ones_like(reward)))
     network, target = seeded(policy, 1), seeded(policy, 1)
     optimizer = torch.optim.Adam(network.parameters(), lr=5e-3)
@@ -141,7 +141,7 @@ def test_values_of_a_known_chain_are_learnt() -> None:
 
 
 def test_memory_forgets_the_oldest() -> None:
-    memory = Memory(3)
+    memory = ReplayMemory(3)
     for number in range(5):
         row = np.full((1, 4), number, np.float32)
         memory.add(

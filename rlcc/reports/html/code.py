@@ -13,7 +13,7 @@ MOST = 400
 
 
 @dataclass(frozen=True)
-class Part:
+class CodePart:
     """``share``: of the dearest part's cycles; ``stage``: of the decision, a number."""
 
     name: str
@@ -32,12 +32,12 @@ class Line:
     heat: float = 0.0
 
 
-def parts(costs: PathCosts) -> list[Part]:
+def parts(costs: PathCosts) -> list[CodePart]:
     """Stage by stage."""
     by_part = costs.by_part()
     most = max(by_part.values(), default=1.0) or 1.0
     return [
-        Part(name, STAGES.index(stage_of(name)), cycles, cycles / most)
+        CodePart(name, STAGES.index(stage_of(name)), cycles, cycles / most)
         for stage in STAGES
         for name, cycles in by_part.items()
         if stage_of(name) == stage and cycles > 0

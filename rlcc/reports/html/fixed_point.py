@@ -8,10 +8,10 @@ import numpy as np
 
 from decision.policy.policy import Policy
 from rlcc.gate.closed_loop import PolicyMetrics
-from rlcc.reports.html.frame import Frame
-from rlcc.reports.html.network import Rest, rests
+from rlcc.reports.html.frame import HtmlFrame
+from rlcc.reports.html.network import OtherMetrics, rests
 
-FRAME = Frame(480.0, 290.0)
+FRAME = HtmlFrame(480.0, 290.0)
 APART = 5.0
 """Between teacher and student at the same number of flows, so that neither hides the other."""
 LABEL = 38.0
@@ -32,13 +32,13 @@ class Mark:
 class Plot:
     """In pixels of the drawing. ``ticks``: place and text."""
 
-    rests: list[Rest]
+    rests: list[OtherMetrics]
     theory: list[tuple[float, float]]
     teacher: list[Mark]
     student: list[Mark]
     across: list[tuple[float, str]]
     up: list[tuple[float, str]]
-    frame: Frame = FRAME
+    frame: HtmlFrame = FRAME
 
 
 def plot(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> Plot | None:
@@ -58,7 +58,7 @@ def plot(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> Plot | None:
     def y(inflation: float) -> float:
         return FRAME.y(inflation / most)
 
-    def mark(rest: Rest, values: tuple[float, ...], aside: float) -> Mark:
+    def mark(rest: OtherMetrics, values: tuple[float, ...], aside: float) -> Mark:
         return Mark(round(x(rest.flows) + aside, 2), y(float(np.mean(values))), y(min(values)), y(max(values)))
 
     named = found[:1]

@@ -7,7 +7,7 @@ LEFT, RIGHT, TOP, BOTTOM = 48.0, 16.0, 12.0, 44.0
 
 
 @dataclass(frozen=True)
-class Frame:
+class HtmlFrame:
     """``x`` and ``y``: the place of a share of an axis, 0 at its beginning, on the left and below."""
 
     width: float

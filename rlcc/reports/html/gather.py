@@ -11,7 +11,7 @@ from rlcc.gate.judgement import Judgement, Sights
 from rlcc.gate.verdict import Check, Verdict
 from rlcc.recipe import EmulateOptions, GateOptions
 from rlcc.reports.html.again import US_PS, Again, again
-from rlcc.reports.html.code import Line, Part, lines, parts
+from rlcc.reports.html.code import CodePart, Line, lines, parts
 from rlcc.reports.html.fixed_point import Plot, plot
 from rlcc.reports.html.network import series
 from rlcc.reports.html.search import Front
@@ -24,7 +24,7 @@ OPEN = 12
 
 
 @dataclass(frozen=True)
-class Figure:
+class ReportFigure:
     """One number of the page's head. ``share``: of its limit; None: it has none."""
 
     name: str
@@ -34,7 +34,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Group:
+class CheckGroup:
     name: str
     checks: list[Check]
 
@@ -48,13 +48,13 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Cycles:
+class ReportCycles:
     """``of``: which input; ``lines`` of the emitted C."""
 
     of: str
     cycles: float
     microseconds: float
-    parts: list[Part]
+    parts: list[CodePart]
     lines: list[Line]
 
 
@@ -63,12 +63,12 @@ class Report:
     """What the page says; a text in place of a part says why there is none."""
 
     verdict: Verdict
-    figures: list[Figure]
-    groups: list[Group]
+    figures: list[ReportFigure]
+    groups: list[CheckGroup]
     surface: Surface | str
     rest: Plot | None
     series: list[dict[str, Any]]
-    cycles: Cycles | str
+    cycles: ReportCycles | str
     certificate: Certificate | str
     distance: TeacherClaim | None
     again: Again
@@ -101,12 +101,12 @@ def gather(
     )
 
 
-def _groups(checks: Sequence[Check]) -> list[Group]:
+def _groups(checks: Sequence[Check]) -> list[CheckGroup]:
     names = dict.fromkeys(check.group for check in checks)
-    return [Group(name, [check for check in checks if check.group == name]) for name in names]
+    return [CheckGroup(name, [check for check in checks if check.group == name]) for name in names]
 
 
-def _figures(verdict: Verdict, options: GateOptions) -> list[Figure]:
+def _figures(verdict: Verdict, options: GateOptions) -> list[ReportFigure]:
     """What a reader asks first: how long, how large, how close."""
     measured, figures = verdict.measured, []
     emulation = measured.get("emulation") or {}
@@ -118,17 +118,17 @@ def _figures(verdict: Verdict, options: GateOptions) -> list[Figure]:
         elif bound and bound / emulation["clock_mhz"] <= budget:
             name, cycles = "WCET bound (proved)", bound
         us = cycles / emulation["clock_mhz"]
-        figures.append(Figure(name, f"{cycles} cycles = {us:.3f} us", f"{budget:.3g} us", us / budget))
+        figures.append(ReportFigure(name, f"{cycles} cycles = {us:.3f} us", f"{budget:.3g} us", us / budget))
     checks = {check.id: check for check in verdict.checks}
     for one in (checks.get("size.code"), checks.get("size.table")):
         if one is not None and one.value.endswith(" B"):
             size, most = (int(text.removesuffix(" B")) for text in (one.value, one.limit))
-            figures.append(Figure(one.name, f"{size:,} B", f"{most:,} B", size / most if most else None))
+            figures.append(ReportFigure(one.name, f"{size:,} B", f"{most:,} B", size / most if most else None))
     errors = measured.get("teacher")
     if errors:
         limit = options.match.rmse
         share = errors["rmse"] / limit if limit else None
-        figures.append(Figure("action error vs teacher, RMS", f"{errors['rmse']:.5f}", f"{limit:g}", share))
+        figures.append(ReportFigure("action error vs teacher, RMS", f"{errors['rmse']:.5f}", f"{limit:g}", share))
     return figures
 
 
@@ -153,11 +153,11 @@ def _surface(sights: Sights) -> Surface | str:
         return f"No picture: {error}."
 
 
-def _cycles(judgement: Judgement) -> Cycles | str:
+def _cycles(judgement: Judgement) -> ReportCycles | str:
     costs, emulation = judgement.sights.costs, judgement.verdict.measured.get("emulation") or {}
     if costs is None or not emulation.get("clock_mhz"):
         return "Not available: the engine does not report cycles per instruction."
-    return Cycles(
+    return ReportCycles(
         costs.of,
         costs.cycles,
         costs.cycles / emulation["clock_mhz"],

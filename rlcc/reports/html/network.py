@@ -20,7 +20,7 @@ SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Rest:
+class OtherMetrics:
     """N flows to one receiver: the mean RTT inflation that each seed ended at, and target * sqrt(N) + beta."""
 
     flows: int
@@ -64,7 +64,7 @@ def _rounded(values: Any) -> list[float | int]:
     return [int(figure) if figure.is_integer() else figure for figure in figures]
 
 
-def rests(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> list[Rest]:
+def rests(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> list[OtherMetrics]:
     """Of the scenarios of many flows to one, where the policy sees a congestion that has such a theory [RLCC, section
     4]; else none."""
     kinds = RlCcCongestion | PccRlCongestion
@@ -79,7 +79,7 @@ def rests(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> list[Rest]:
             continue
         flows = int(named[1])
         both = (_inflations(of[who, scenario]) for who in (TEACHER, STUDENT))
-        found.append(Rest(flows, seen.target, seen.tolerance, *both))
+        found.append(OtherMetrics(flows, seen.target, seen.tolerance, *both))
     return sorted((rest for rest in found if rest.teacher and rest.student), key=lambda rest: rest.flows)
 
 

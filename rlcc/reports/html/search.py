@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from decision.artefact.errors import InputError
-from rlcc.reports.html.frame import Frame
+from rlcc.reports.html.frame import HtmlFrame
 
 PLACE, TABLE, PAGE = "search", "points.parquet", "front.html"
-FRAME = Frame(480.0, 240.0)
+FRAME = HtmlFrame(480.0, 240.0)
 ROOM = 0.08
 """Of the span of the points, on both sides of them."""
 
 
 @dataclass(frozen=True)
-class Made:
+class BuiltPoint:
     """A point that was made whole. ``x`` and ``y`` in pixels; ``error``: of what is allowed, 1 is at the limit."""
 
     number: int
@@ -33,12 +33,12 @@ class Made:
 class Front:
     """``page``: where the whole front lies, seen from the report; ``cycles`` and ``error``: ends of the axes."""
 
-    made: list[Made]
+    made: list[BuiltPoint]
     judged: int
     page: str
     cycles: tuple[float, float]
     error: tuple[float, float]
-    frame: Frame = FRAME
+    frame: HtmlFrame = FRAME
 
 
 def beside(verdict: Path) -> Front | None:
@@ -64,11 +64,11 @@ def front(points: Sequence[Mapping[str, Any]], page: str) -> Front | None:
         return None
     cycles, error = (_span([float(p[name]) for p in made]) for name in ("cycles", "error"))
 
-    def place(p: Mapping[str, Any]) -> Made:
+    def place(p: Mapping[str, Any]) -> BuiltPoint:
         across, up = ((p[name] - low) / (high - low) for name, (low, high) in (("cycles", cycles), ("error", error)))
         off = (float(p["error"]), float(p["noise"] or 0.0))
         at = FRAME.x(across), FRAME.y(up)
-        return Made(p["point"], p["cycles"], bool(p["proved"]), *off, bool(p["on_front"]), *at)
+        return BuiltPoint(p["point"], p["cycles"], bool(p["proved"]), *off, bool(p["on_front"]), *at)
 
     return Front(sorted(map(place, made), key=lambda m: (m.cycles, m.error)), len(points), page, cycles, error)
 

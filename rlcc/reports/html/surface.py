@@ -53,7 +53,7 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True)
-class Quantity:
+class SurfaceQuantity:
     """What is decided: ``origin + integer * step`` in physical units; ``low``, ``high``: what is drawn."""
 
     name: str
@@ -82,14 +82,14 @@ class Surface:
     across: str
     up: str
     older: tuple[str, ...]
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[SurfaceQuantity, ...]
     thresholds: int
     page: dict[str, Any]
 
 
 def surface(student: Student, teacher: Teacher, states: States) -> Surface:
     """InputError where fewer than two columns move the teacher, or the student's numbers do not fit a page's."""
-    columns = _Columns.of(student, states)
+    columns = _SurfaceColumns.of(student, states)
     scale = isinstance(student.action, Scale)
     x, y, others = _chosen(columns, teacher, scale)
     bends = [columns.bend(column, student.forest) for column in (x, y)]
@@ -136,7 +136,7 @@ def surface(student: Student, teacher: Teacher, states: States) -> Surface:
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _SurfaceColumns:
     """Columns of the states: those of the wider window, then what a trigger saved."""
 
     observation: Observation
@@ -146,9 +146,9 @@ class _Columns:
     """Which of them each feature of the forest is."""
 
     @staticmethod
-    def of(student: Student, states: States) -> "_Columns":
+    def of(student: Student, states: States) -> "_SurfaceColumns":
         names = seen_names(states.observation, student.trigger)
-        return _Columns(
+        return _SurfaceColumns(
             states.observation, names, states.rows, tuple(names.index(name) for name in student.forest.features)
         )
 
@@ -226,7 +226,7 @@ def _warm_up(window: int) -> int:
     return max(4, 8 - window)
 
 
-def _chosen(columns: _Columns, teacher: Teacher, scale: bool) -> tuple[int, int, list[int]]:
+def _chosen(columns: _SurfaceColumns, teacher: Teacher, scale: bool) -> tuple[int, int, list[int]]:
     """The two columns of the picture, and older ones by how far they move the teacher."""
     ends = [columns.ends(c) for c in range(columns.observed)]
     places = np.linspace(0, len(columns.rows) - 1, AROUND).astype(int)
@@ -246,7 +246,7 @@ def _chosen(columns: _Columns, teacher: Teacher, scale: bool) -> tuple[int, int,
     return x, y, sorted(rest, key=lambda c: c < columns.width)  # older ones first, each group by its strength
 
 
-def _places(columns: _Columns, column: int, count: int, bend: Bend | None) -> Rows:
+def _places(columns: _SurfaceColumns, column: int, count: int, bend: Bend | None) -> Rows:
     """Integers along an axis, even in its physical units: those are monotone in the integer, not always linear."""
     low, high = (int(end) for end in columns.ends(column))
     high = max(high, low + 1)
@@ -265,7 +265,7 @@ def _places(columns: _Columns, column: int, count: int, bend: Bend | None) -> Ro
 
 
 def _sliders(
-    columns: _Columns, others: Sequence[int], grid: Sequence[Rows], quantities: int, back: int
+    columns: _SurfaceColumns, others: Sequence[int], grid: Sequence[Rows], quantities: int, back: int
 ) -> list[tuple[int, list[int]]]:
     """Which columns move, and where to: as many as there is room and time for. Where none does there is one frame."""
     cells = len(grid[0]) * len(grid[1])
@@ -323,7 +323,7 @@ def _physical(student: Student, integers: Rows) -> Floats:
     return integers.astype(np.float64)
 
 
-def _quantities(student: Student, theirs: Sequence[Floats], ours: Sequence[Floats]) -> tuple[Quantity, ...]:
+def _quantities(student: Student, theirs: Sequence[Floats], ours: Sequence[Floats]) -> tuple[SurfaceQuantity, ...]:
     """What is decided, and between which values it lies in all frames of both."""
     scale = isinstance(student.action, Scale)
     quantities = []
@@ -334,14 +334,14 @@ def _quantities(student: Student, theirs: Sequence[Floats], ours: Sequence[Float
         if scale:
             most = max(high - 1, 1 - low)
             quantities.append(
-                Quantity("multiplier of the rate", 1.0, 2.0**-ACTION_BITS, 1 - most, 1 + most, True, apart)
+                SurfaceQuantity("multiplier of the rate", 1.0, 2.0**-ACTION_BITS, 1 - most, 1 + most, True, apart)
             )
         else:
-            quantities.append(Quantity(name, 0.0, 1.0, low, high, False, apart))
+            quantities.append(SurfaceQuantity(name, 0.0, 1.0, low, high, False, apart))
     return tuple(quantities)
 
 
-def _packed(values: Floats, quantities: Sequence[Quantity]) -> list[str]:
+def _packed(values: Floats, quantities: Sequence[SurfaceQuantity]) -> list[str]:
     """Of each quantity 16 bits a cell, from its lowest to its highest, as base64."""
     told = []
     for n, q in enumerate(quantities):
@@ -350,6 +350,6 @@ def _packed(values: Floats, quantities: Sequence[Quantity]) -> list[str]:
     return told
 
 
-def _forest(forest: Forest, columns: _Columns) -> dict[str, Any]:
+def _forest(forest: Forest, columns: _SurfaceColumns) -> dict[str, Any]:
     """The forest over the columns of the page's states."""
     return {**forest.to_json(), "features": list(columns.of_student)}

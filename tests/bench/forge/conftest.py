@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.forge.judges import Files
-from bench.forge.subjects import Subject
+from bench.forge.subjects import ForgerySubject
 from verify.trusted.certificate import ASSUMPTIONS, sealed
 
 CERTIFICATE: dict[str, Any] = {
@@ -77,10 +77,10 @@ def certificate() -> dict[str, Any]:
 
 
 @pytest.fixture
-def subject(tmp_path: Path, certificate: dict[str, Any]) -> Subject:
+def subject(tmp_path: Path, certificate: dict[str, Any]) -> ForgerySubject:
     """With a certificate and a recipe, and no firmware."""
     files = Files(tmp_path / "true")
     files.certificate.parent.mkdir(parents=True)
     files.certificate.write_text(json.dumps(certificate))
     files.recipe.write_text('format = 1\nname = "small"\n[gate]\nbudget = "1 us"\n')
-    return Subject("small", "Student, flow", files)
+    return ForgerySubject("small", "Student, flow", files)

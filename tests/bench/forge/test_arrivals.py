@@ -10,9 +10,9 @@ from deciders import policy as by_hand
 
 from bench.forge import truth
 from bench.forge.arrivals import decisions
-from bench.forge.judges import Answer
-from bench.forge.subjects import Subject
-from bench.forge.truth import Case
+from bench.forge.judges import JudgeAnswer
+from bench.forge.subjects import ForgerySubject
+from bench.forge.truth import TruthCase
 from decision.artefact.documents import dump_json
 from decision.artefact.manifest import Opened, sha256
 from decision.ir.forest import Node
@@ -27,15 +27,15 @@ TREES = split(1, 0, RISE, FALL), split(3, 300, -RISE // 2, RISE // 2)
 """Falls in congestion and rises without; a little more or less by the congestion before."""
 
 
-def case_of(subject: Subject, *trees: Node) -> Case:
+def case_of(subject: ForgerySubject, *trees: Node) -> TruthCase:
     """A policy in the subject's firmware folder."""
     student = by_hand(*trees)
     student.save(subject.files.firmware)
     (subject.files.firmware / PROGRAM).write_bytes(dump_json(student.program().to_json()).encode())
-    return Case(subject, "certificate", (), "", {}, {}, subject.files, Answer("check", "accepted", ""))
+    return TruthCase(subject, "certificate", (), "", {}, {}, subject.files, JudgeAnswer("check", "accepted", ""))
 
 
-def claimed(case: Case, asked: Property) -> Any:
+def claimed(case: TruthCase, asked: Property) -> Any:
     """The prover's claim of one property."""
     folder = case.subject.files.firmware
     contents = {name: (folder / name).read_bytes() for name in (NAME, PROGRAM)}
@@ -47,7 +47,7 @@ def claimed(case: Case, asked: Property) -> Any:
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda p: p.kind)
-def test_another_start_of_as_long_a_run_shows_the_same(subject: Subject, asked: Property) -> None:
+def test_another_start_of_as_long_a_run_shows_the_same(subject: ForgerySubject, asked: Property) -> None:
     case = case_of(subject, *TREES)
     claim = claimed(case, asked)
     ours = claim["findings"][0]["witness"]
@@ -63,7 +63,7 @@ def test_another_start_of_as_long_a_run_shows_the_same(subject: Subject, asked: 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda p: p.kind)
 @pytest.mark.parametrize("change", [{"context.rate_q30": 1 << 29}, {"context.more": 1}])
 def test_a_run_starts_with_a_context_at_its_first_rate(
-    subject: Subject, asked: Property, change: dict[str, int]
+    subject: ForgerySubject, asked: Property, change: dict[str, int]
 ) -> None:
     case = case_of(subject, *TREES)
     claim = claimed(case, asked)
@@ -71,7 +71,7 @@ def test_a_run_starts_with_a_context_at_its_first_rate(
         decisions(case.files, claim["asked"], claim["findings"][0]["witness"] | change)
 
 
-def test_a_run_without_an_end_shows_nothing(subject: Subject) -> None:
+def test_a_run_without_an_end_shows_nothing(subject: ForgerySubject) -> None:
     case = case_of(subject, split(1, 0, RISE, RISE), split(3, 300, -1, 1))
     claim = claimed(case, ASKED[1])
     witness = claim["findings"][0]["witness"]

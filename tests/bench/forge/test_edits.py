@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bench.forge.documents import DOCUMENTS, chosen, forgeries
 from bench.forge.edits import Raw, Twice, edits
 from bench.forge.places import dropped, field_of, places, replaced
-from bench.forge.subjects import Subject
+from bench.forge.subjects import ForgerySubject
 from bench.forge.texts import damaged, dumped
 from bench.forge.truth import differing
 
@@ -112,17 +112,17 @@ def test_damage_is_damage() -> None:
             json.loads(texts[name])
 
 
-def told(subject: Subject, seed: int) -> list[tuple[Any, ...]]:
+def told(subject: ForgerySubject, seed: int) -> list[tuple[Any, ...]]:
     found = list(forgeries(subject, "certificate", random.Random(seed), 2))
     return [(f.path, f.edit, f.sealed) for f in chosen(found, 150, random.Random(seed))]
 
 
-def test_the_same_seed_draws_the_same(subject: Subject) -> None:
+def test_the_same_seed_draws_the_same(subject: ForgerySubject) -> None:
     assert told(subject, 1) == told(subject, 1)
     assert told(subject, 1) != told(subject, 2)
 
 
-def test_a_limit_leaves_every_field_one_forgery(subject: Subject, certificate: dict[str, Any]) -> None:
+def test_a_limit_leaves_every_field_one_forgery(subject: ForgerySubject, certificate: dict[str, Any]) -> None:
     fields = {field_of(path) for path, _, _ in told(subject, 1) if path}
     assert {field_of(path) for path in leaves(certificate)} <= fields
 

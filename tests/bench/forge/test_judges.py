@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from bench.forge import judges, memory, seal, session
 from bench.forge.judges import Files, commanded, read
-from bench.forge.memory import Memory, contents, remembering
-from bench.forge.subjects import Subject
+from bench.forge.memory import ForgeryMemory, contents, remembering
+from bench.forge.subjects import ForgerySubject
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened, writing
 from rlcc import cli
@@ -96,7 +96,7 @@ def test_only_the_same_arguments_are_remembered(monkeypatch: pytest.MonkeyPatch)
         return [profile]
 
     monkeypatch.setattr(holder, "calibrate", calibrate)
-    with remembering(Memory()) as kept:
+    with remembering(ForgeryMemory()) as kept:
         for profile in ({"mhz": 1}, {"mhz": 1}, {"mhz": 2}, {"mhz": 1}):
             assert holder.calibrate(profile, progress=print) == [profile]
     assert asked == [{"mhz": 1}, {"mhz": 2}]
@@ -105,7 +105,7 @@ def test_only_the_same_arguments_are_remembered(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_remembered_is_there() -> None:
-    with remembering(Memory()):
+    with remembering(ForgeryMemory()):
         pass
     assert memory.key_of([1], print) == memory.key_of([1])
     assert memory.key_of([1]) != memory.key_of([2])
@@ -113,7 +113,7 @@ def test_what_is_remembered_is_there() -> None:
 
 
 def test_a_raised_error_and_old_results_are_forgotten() -> None:
-    kept = Memory()
+    kept = ForgeryMemory()
     with pytest.raises(InputError):
         kept.of("f", "k", lambda: (_ for _ in ()).throw(InputError("no")))
     assert kept.of("f", "k", lambda: 1) == 1
@@ -145,7 +145,7 @@ def test_the_command_line_is_asked_as_it_is_installed(monkeypatch: pytest.Monkey
     assert asked == [["-m", "rlcc", "verify", "x"]]
 
 
-def test_what_was_forged_is_undone_and_a_vast_file_is_not_read(subject: Subject, tmp_path: Path) -> None:
+def test_what_was_forged_is_undone_and_a_vast_file_is_not_read(subject: ForgerySubject, tmp_path: Path) -> None:
     place = session.prepared_copy(subject, tmp_path)
     true = {p.relative_to(place): p.read_bytes() for p in place.rglob("*") if p.is_file()}
     certificate = Files(place).certificate

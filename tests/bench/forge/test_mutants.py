@@ -13,8 +13,8 @@ from bench.forge.files import KINDS, file_forgeries
 from bench.forge.judges import Files
 from bench.forge.mutants import code_mutants, data_mutants
 from bench.forge.session import prepared_copy, restore
-from bench.forge.subjects import Subject
-from bench.forge.truth import Case, explained
+from bench.forge.subjects import ForgerySubject
+from bench.forge.truth import TruthCase, explained
 from decision.ir.forest import Forest
 
 SOURCE = """\
@@ -39,7 +39,7 @@ STUDENT: dict[str, Any] = {
 
 
 @pytest.fixture
-def folder(subject: Subject) -> Subject:
+def folder(subject: ForgerySubject) -> ForgerySubject:
     """With a firmware of four files that nobody compiles."""
     firmware = subject.files.firmware
     firmware.mkdir()
@@ -51,7 +51,7 @@ def folder(subject: Subject) -> Subject:
     return subject
 
 
-def written(monkeypatch: pytest.MonkeyPatch, forgeries: Any, subject: Subject, place: Path) -> list[str]:
+def written(monkeypatch: pytest.MonkeyPatch, forgeries: Any, subject: ForgerySubject, place: Path) -> list[str]:
     """The C after each forgery."""
     monkeypatch.setattr(mutants, "_image", lambda files: None)
     texts = []
@@ -63,7 +63,7 @@ def written(monkeypatch: pytest.MonkeyPatch, forgeries: Any, subject: Subject, p
 
 
 def test_code_mutants_change_one_token_of_code(
-    monkeypatch: pytest.MonkeyPatch, folder: Subject, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, folder: ForgerySubject, tmp_path: Path
 ) -> None:
     place = prepared_copy(folder, tmp_path)
     texts = written(monkeypatch, code_mutants(folder, 30, random.Random(1)), folder, place)
@@ -77,7 +77,7 @@ def test_code_mutants_change_one_token_of_code(
     assert (place / "firmware/rlcc_policy.c").read_text() == SOURCE
 
 
-def test_data_mutants_change_what_decides(monkeypatch: pytest.MonkeyPatch, folder: Subject) -> None:
+def test_data_mutants_change_what_decides(monkeypatch: pytest.MonkeyPatch, folder: ForgerySubject) -> None:
     contents: list[Any] = []
     monkeypatch.setattr(mutants, "_data", lambda edit, content, name: contents.append(content))
     assert len(list(data_mutants(folder, 60, random.Random(1)))) == 60
@@ -101,14 +101,14 @@ def test_a_tree_is_added_in_few_values_of_one_feature(seed: int) -> None:
     assert high - low <= 100
 
 
-def same_function(subject: Subject, forged: Any) -> str:
-    from bench.forge.judges import Answer
+def same_function(subject: ForgerySubject, forged: Any) -> str:
+    from bench.forge.judges import JudgeAnswer
 
-    answer = Answer("gate, unsigned", "accepted", "")
-    return explained(Case(subject, "mutants of data", (), "", STUDENT, forged, subject.files, answer)).meaning
+    answer = JudgeAnswer("gate, unsigned", "accepted", "")
+    return explained(TruthCase(subject, "mutants of data", (), "", STUDENT, forged, subject.files, answer)).meaning
 
 
-def test_another_function_is_not_equal(folder: Subject) -> None:
+def test_another_function_is_not_equal(folder: ForgerySubject) -> None:
     (folder.files.root / "teacher").mkdir()
     tree = {"splits": [[0, 10], [0, 10]], "leaves": [0, 9, 9, 0]}  # the two in between are nobody's
     bigger = {**STUDENT["ensemble"], "trees": [*STUDENT["ensemble"]["trees"], tree]}
@@ -118,7 +118,7 @@ def test_another_function_is_not_equal(folder: Subject) -> None:
     assert same_function(folder, {**STUDENT, "action": {"step_q16": 4}}) == "FALSE"
 
 
-def test_files_are_forged_and_put_back(folder: Subject, tmp_path: Path) -> None:
+def test_files_are_forged_and_put_back(folder: ForgerySubject, tmp_path: Path) -> None:
     place = prepared_copy(folder, tmp_path)
     found = list(file_forgeries(folder, [], random.Random(1)))
     assert {forgery.edit for forgery in found} >= set(KINDS)

@@ -11,17 +11,17 @@ import pytest
 from bench.forge import __main__ as command
 from bench.forge import results
 from bench.forge.documents import DOCUMENTS, Forgery
-from bench.forge.judges import Answer, Files
+from bench.forge.judges import Files, JudgeAnswer
 from bench.forge.places import Path as Steps
 from bench.forge.places import replaced
-from bench.forge.results import Row
+from bench.forge.results import ForgeryRow
 from bench.forge.session import drawn, judged, prepared_copy
-from bench.forge.subjects import Subject
-from bench.forge.truth import Case, differing, explained
+from bench.forge.subjects import ForgerySubject
+from bench.forge.truth import TruthCase, differing, explained
 
 
-def believed(subject: Subject, document: str, true: Any, forged: Any, judge: str = "check") -> str:
-    case = Case(subject, document, (), "", true, forged, subject.files, Answer(judge, "accepted", ""))
+def believed(subject: ForgerySubject, document: str, true: Any, forged: Any, judge: str = "check") -> str:
+    case = TruthCase(subject, document, (), "", true, forged, subject.files, JudgeAnswer(judge, "accepted", ""))
     return explained(case).meaning
 
 
@@ -64,12 +64,12 @@ CERTIFICATES: dict[str, tuple[Steps, Any, str]] = {
 
 @pytest.mark.parametrize(("path", "value", "meaning"), CERTIFICATES.values(), ids=CERTIFICATES)
 def test_what_a_certificate_says_is_true_weaker_or_false(
-    subject: Subject, certificate: dict[str, Any], path: Steps, value: Any, meaning: str
+    subject: ForgerySubject, certificate: dict[str, Any], path: Steps, value: Any, meaning: str
 ) -> None:
     assert believed(subject, "certificate", certificate, replaced(certificate, path, value)) == meaning
 
 
-def test_two_changes_are_no_weaker_for_one_of_them(subject: Subject, certificate: dict[str, Any]) -> None:
+def test_two_changes_are_no_weaker_for_one_of_them(subject: ForgerySubject, certificate: dict[str, Any]) -> None:
     more = replaced(certificate, ("claims", "stack_bytes"), 24)
     both = replaced(more, ("claims", "worst_case", "exact"), 92)
     assert believed(subject, "certificate", certificate, more) == "weaker"
@@ -89,12 +89,12 @@ FOLDERS: dict[str, tuple[Steps, Any, str, str]] = {
 
 @pytest.mark.parametrize(("path", "value", "judge", "meaning"), FOLDERS.values(), ids=FOLDERS)
 def test_a_folder_is_held_to_what_its_judge_claims(
-    subject: Subject, path: Steps, value: Any, judge: str, meaning: str
+    subject: ForgerySubject, path: Steps, value: Any, judge: str, meaning: str
 ) -> None:
     assert believed(subject, "manifest", MANIFEST, replaced(MANIFEST, path, value), judge) == meaning
 
 
-def test_numbers_may_be_written_otherwise_truth_values_may_not(subject: Subject) -> None:
+def test_numbers_may_be_written_otherwise_truth_values_may_not(subject: ForgerySubject) -> None:
     true = {"cycles": 91, "equality": True}
     assert believed(subject, "attestation", true, {"cycles": 91.0, "equality": True}) == "equal"
     assert believed(subject, "attestation", true, {"cycles": 91, "equality": 1}) == "FALSE"
@@ -108,11 +108,11 @@ def test_differences_are_named_by_field() -> None:
     assert differing({"a": 1}, {"a": 1.0}) == differing({"a": 1}, {"a": True}) == {"a"}
 
 
-def believing(files: Files) -> Answer:
-    return Answer("check", "accepted", "")
+def believing(files: Files) -> JudgeAnswer:
+    return JudgeAnswer("check", "accepted", "")
 
 
-def test_a_judge_that_accepts_all_is_found_out(subject: Subject, tmp_path: Path) -> None:
+def test_a_judge_that_accepts_all_is_found_out(subject: ForgerySubject, tmp_path: Path) -> None:
     """Of every field that is a claim at least one forgery is false."""
     place = prepared_copy(subject, tmp_path)
     rows = [
@@ -133,7 +133,7 @@ def test_a_judge_that_accepts_all_is_found_out(subject: Subject, tmp_path: Path)
     assert all((place / p.relative_to(subject.files.root)).read_bytes() == p.read_bytes() for p in files), "put back"
 
 
-def only(monkeypatch: pytest.MonkeyPatch, subject: Subject, answer: Answer) -> None:
+def only(monkeypatch: pytest.MonkeyPatch, subject: ForgerySubject, answer: JudgeAnswer) -> None:
     """The command has this subject, and one judge of certificates."""
     monkeypatch.setattr(command, "_subject", lambda name, options: subject)
     monkeypatch.setattr(results, "hash_of", lambda subject: "0")
@@ -143,9 +143,9 @@ def only(monkeypatch: pytest.MonkeyPatch, subject: Subject, answer: Answer) -> N
 
 @pytest.mark.parametrize(("outcome", "code"), [("accepted", 1), ("crashed", 1), ("refused", 0)])
 def test_the_exit_code_says_whether_something_false_was_accepted(
-    monkeypatch: pytest.MonkeyPatch, subject: Subject, tmp_path: Path, capsys: Any, outcome: Any, code: int
+    monkeypatch: pytest.MonkeyPatch, subject: ForgerySubject, tmp_path: Path, capsys: Any, outcome: Any, code: int
 ) -> None:
-    only(monkeypatch, subject, Answer("check", outcome, "as it is"))
+    only(monkeypatch, subject, JudgeAnswer("check", outcome, "as it is"))
     work, page = tmp_path / "work", tmp_path / "page.md"
     options = ["small", "--documents", "certificate", "--limit", "60", "--places", "1", "--sample", "0"]
     assert command.main([*options, "--work", str(work), "--out", str(page)]) == code
@@ -154,7 +154,7 @@ def test_the_exit_code_says_whether_something_false_was_accepted(
     assert ("crashed: small certificate" in shown) == (outcome == "crashed")
     assert f"{outcome}" in page.read_text() or outcome == "accepted"
     lines = (work / "small.jsonl").read_text().splitlines()
-    only(monkeypatch, subject, Answer("check", "refused", "another answer"))
+    only(monkeypatch, subject, JudgeAnswer("check", "refused", "another answer"))
     assert command.main([*options, "--work", str(work), "--out", str(page)]) == code, "a run that goes on asks nobody"
     assert (work / "small.jsonl").read_text().splitlines() == lines
     every = ["small", "--documents", "certificate", "--places", "1", "--work", str(work), "--out", str(page), "--kept"]
@@ -166,21 +166,23 @@ def test_the_exit_code_says_whether_something_false_was_accepted(
 def test_the_worst_answer_is_the_outcome() -> None:
     refused, weaker = {"outcome": "refused", "meaning": ""}, {"outcome": "accepted", "meaning": "weaker"}
     false, crashed = {"outcome": "accepted", "meaning": "FALSE"}, {"outcome": "crashed", "meaning": ""}
-    row = Row("s", "d", "f", [], "e", True, [refused, weaker, false, crashed])
+    row = ForgeryRow("s", "d", "f", [], "e", True, [refused, weaker, false, crashed])
     assert row.outcome == "FALSE"
     assert replace(row, answers=[refused, crashed, weaker]).outcome == "crashed"
     assert replace(row, answers=[refused, weaker]).outcome == "weaker"
     assert replace(row, answers=[refused]).outcome == "refused"
 
 
-def test_results_of_other_code_are_not_taken(monkeypatch: pytest.MonkeyPatch, subject: Subject, tmp_path: Path) -> None:
+def test_results_of_other_code_are_not_taken(
+    monkeypatch: pytest.MonkeyPatch, subject: ForgerySubject, tmp_path: Path
+) -> None:
     monkeypatch.setattr(results, "hash_of", lambda subject: "0")
     forgery = Forgery("certificate", ("cells",), "0", True, lambda files: None, ())
-    kept = results.Results(tmp_path / "results.jsonl")
-    kept.add(subject, Row("small", "certificate", "cells", ["cells"], "0", True, [{"outcome": "refused"}]))
-    assert results.Results(tmp_path / "results.jsonl").of(subject, forgery) is not None
+    kept = results.ForgeryResults(tmp_path / "results.jsonl")
+    kept.add(subject, ForgeryRow("small", "certificate", "cells", ["cells"], "0", True, [{"outcome": "refused"}]))
+    assert results.ForgeryResults(tmp_path / "results.jsonl").of(subject, forgery) is not None
     monkeypatch.setattr(results, "code_hash", lambda: "other")
-    assert results.Results(tmp_path / "results.jsonl").of(subject, forgery) is None
+    assert results.ForgeryResults(tmp_path / "results.jsonl").of(subject, forgery) is None
     assert json.loads((tmp_path / "results.jsonl").read_text())[1]["field"] == "cells"
 
 
@@ -198,13 +200,15 @@ ROWS: dict[str, tuple[dict[str, str], str]] = {
 
 @pytest.mark.parametrize(("values", "meaning"), ROWS.values(), ids=ROWS)
 def test_a_mutant_that_passes_is_held_to_what_the_verdict_says(
-    subject: Subject, values: dict[str, str], meaning: str
+    subject: ForgerySubject, values: dict[str, str], meaning: str
 ) -> None:
     (subject.files.root / "teacher").mkdir()
     rows = {name: {"passed": True, "value": value} for name, value in values.items()}
-    answer = Answer("gate, unsigned", "accepted", "", rows)
+    answer = JudgeAnswer("gate, unsigned", "accepted", "", rows)
     true, forged = {"ensemble": {}, "action": 1}, {"ensemble": {}, "action": 2}
-    assert explained(Case(subject, "mutants of data", (), "", true, forged, subject.files, answer)).meaning == meaning
+    assert (
+        explained(TruthCase(subject, "mutants of data", (), "", true, forged, subject.files, answer)).meaning == meaning
+    )
 
 
 @pytest.mark.parametrize(
@@ -217,7 +221,7 @@ def test_a_mutant_that_passes_is_held_to_what_the_verdict_says(
     ],
 )
 def test_white_space_is_nothing_in_a_document_that_hashes_its_content(
-    subject: Subject, tmp_path: Path, name: str, edit: Callable[[str], str], meaning: str
+    subject: ForgerySubject, tmp_path: Path, name: str, edit: Callable[[str], str], meaning: str
 ) -> None:
     """The judge that accepts such a manifest read the same; of other files every byte counts."""
     firmware = subject.files.root / "firmware"
@@ -226,5 +230,5 @@ def test_white_space_is_nothing_in_a_document_that_hashes_its_content(
         (firmware / each).write_text('{"hash": "0"}')
     place = Files(prepared_copy(subject, tmp_path))
     (place.root / "firmware" / name).write_text(edit('{"hash": "0"}'))
-    answer = Answer("gate, unsigned", "accepted", "")
-    assert explained(Case(subject, "files", (f"firmware/{name}",), "", {}, {}, place, answer)).meaning == meaning
+    answer = JudgeAnswer("gate, unsigned", "accepted", "")
+    assert explained(TruthCase(subject, "files", (f"firmware/{name}",), "", {}, {}, place, answer)).meaning == meaning

@@ -2,17 +2,17 @@
 
 from rlcc.search.quick import Price, Quick
 from rlcc.search.run import chosen
-from rlcc.search.study import Told
+from rlcc.search.study import ReportedPoint
 
 OWN = {"distill.trees": 10}
 
 
-def told(number: int, trees: int, cycles: float, error: float | None, rmse: float = 0.0) -> Told:
+def told(number: int, trees: int, cycles: float, error: float | None, rmse: float = 0.0) -> ReportedPoint:
     quick = Quick(Price(cycles, 12, 1024, 1024), cycles, 1.0, error, rmse=rmse)
-    return Told(number, {"distill.trees": trees}, quick)
+    return ReportedPoint(number, {"distill.trees": trees}, quick)
 
 
-def numbers(points: list[Told], most: int = 9) -> list[int]:
+def numbers(points: list[ReportedPoint], most: int = 9) -> list[int]:
     return [one.number for one in chosen(points, OWN, most)]
 
 
@@ -23,8 +23,10 @@ def test_the_recipe_itself_comes_first_then_layer_by_layer_the_least_product() -
 
 
 def test_a_point_without_its_figures_is_not_made() -> None:
-    outside = Told(2, {"distill.trees": 4}, Quick(Price(80, 12, 1, 1), 80, 1.0, 0.1, broken={"table": 0.5}))
-    assert numbers([told(0, 10, 120, 3), told(1, 4, 90, None), outside, Told(3, {}, None, "impossible")]) == [0]
+    outside = ReportedPoint(2, {"distill.trees": 4}, Quick(Price(80, 12, 1, 1), 80, 1.0, 0.1, broken={"table": 0.5}))
+    assert numbers([told(0, 10, 120, 3), told(1, 4, 90, None), outside, ReportedPoint(3, {}, None, "impossible")]) == [
+        0
+    ]
 
 
 def test_one_student_by_two_names_is_made_once_but_not_another_that_is_as_good() -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
 from rlcc.recipe import load_recipe
-from rlcc.search.options import Range
-from rlcc.search.space import UNSAID, Space
+from rlcc.search.options import SearchRange
+from rlcc.search.space import UNSAID, SearchSpace
 from rlcc.search.written import moved, recipe_text
 
 TEXT = """\
@@ -29,14 +29,14 @@ seed = [1, 5]
 """
 
 
-def space(folder: Path, text: str = TEXT) -> Space:
+def space(folder: Path, text: str = TEXT) -> SearchSpace:
     (folder / "mine.toml").write_text(text)
-    return Space.of(folder / "mine.toml", load_recipe(folder / "mine.toml"))
+    return SearchSpace.of(folder / "mine.toml", load_recipe(folder / "mine.toml"))
 
 
 def test_the_recipes_own_values_are_in_every_space(tmp_path):
     made = space(tmp_path)
-    assert made.knobs["distill.trees"] == Range(**{"from": 3, "to": 40})  # the default's 20 and the recipe's 40
+    assert made.knobs["distill.trees"] == SearchRange(**{"from": 3, "to": 40})  # the default's 20 and the recipe's 40
     assert made.knobs["distill.rounds"] == (6, 0, 1)
     assert made.knobs["distill.window"][0] == UNSAID
     assert made.own == {

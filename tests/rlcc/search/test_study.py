@@ -9,7 +9,7 @@ from decision.artefact.errors import InputError
 from rlcc.recipe import load_recipe
 from rlcc.search.options import SearchOptions
 from rlcc.search.quick import Price, Quick
-from rlcc.search.space import Space
+from rlcc.search.space import SearchSpace
 from rlcc.search.study import JOURNAL, opened
 
 TEXT = """\
@@ -28,9 +28,9 @@ SAMPLERS = {"tpe": SearchOptions(population=4), "nsga2": SearchOptions(sampler="
 
 
 @pytest.fixture
-def space(tmp_path: Path) -> Space:
+def space(tmp_path: Path) -> SearchSpace:
     (tmp_path / "mine.toml").write_text(TEXT)
-    return Space.of(tmp_path / "mine.toml", load_recipe(tmp_path / "mine.toml"))
+    return SearchSpace.of(tmp_path / "mine.toml", load_recipe(tmp_path / "mine.toml"))
 
 
 def judged(number, point, others) -> Quick:
@@ -47,7 +47,9 @@ def judged(number, point, others) -> Quick:
     return Quick(price, price.cycles, 0.1, None if broken else 10 / (trees * depth), "", 0.0, 0.1, broken)
 
 
-def search(folder: Path, space: Space, options: SearchOptions, judge=judged, points: int = POINTS) -> list[object]:
+def search(
+    folder: Path, space: SearchSpace, options: SearchOptions, judge=judged, points: int = POINTS
+) -> list[object]:
     with opened(folder, space, options, "this") as study:
         study.explore(judge, lambda there: there < points)
         return [(one.number, one.point, one.quick, one.reason) for one in study.told()]
