@@ -55,6 +55,11 @@ class Machine:
         return self.folder / "tree"
 
     @property
+    def programs(self) -> Path:
+        """A folder with `cc`, by which tests compile libraries that its Python loads."""
+        return self.folder / "bin"
+
+    @property
     def python(self) -> Path:
         """The interpreter, python3.N."""
         return next(p for p in sorted((self.root / "usr/bin").glob("python3.*")) if p.name[8:].isdigit())
@@ -73,7 +78,8 @@ class Machine:
 
     def environment(self, processor: str = PROCESSOR) -> dict[str, str]:
         """For its programs: its own packages and home, no others of this machine."""
-        kept = {name: value for name, value in os.environ.items() if name in ("PATH", "TERM")}
+        kept = {name: value for name, value in os.environ.items() if name == "TERM"}
+        kept["PATH"] = f"{self.programs}{os.pathsep}{os.environ['PATH']}"
         mine = {"QEMU_LD_PREFIX": str(self.root), "QEMU_CPU": processor, "PYTHONNOUSERSITE": "1", "LC_ALL": "C.UTF-8"}
         mine |= {"PYTHONPATH": f"{self.tree}{os.pathsep}{self.site}", "HOME": str(self.folder / "home")}
         return kept | mine | {"XDG_CACHE_HOME": str(self.folder / "cache"), "CXX": COMPILER}
@@ -108,7 +114,9 @@ def make(folder: Path, suite: str) -> Machine:
     """The machine, with Debian's Python of ``suite``; what is there already stays, but for the tree."""
     machine = Machine(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "home").mkdir(exist_ok=True)
+    for made in (folder / "home", machine.programs):
+        made.mkdir(exist_ok=True)
+    _program(machine.programs / "cc", f"exec {COMPILER} -xc")
     if not machine.root.exists():
         _debian(machine, suite)
     _site(machine)

@@ -5,7 +5,7 @@
 
 _NAMES = (
     *("arrays", "baseline_dcqcn", "baseline_feedback", "baseline_nscc", "baselines", "build", "cohorts"),
-    *("compiled_tapes", "content", "decider", "demotion", "deployment", "disturbance", "forest_walk"),
+    *("compiled_tapes", "content", "demotion", "deployment", "disturbance", "forest_walk"),
     *("in_flight", "long_flows", "lookahead", "max_min", "metrics", "mixes", "native", "network"),
     *("network_file", "parcel", "probes", "queue_policies", "series", "simulation", "site", "splitmix", "start"),
     *("statistics", "tape", "target", "told_paths", "tolerance", "topology", "triggers", "wires", "workloads"),
