@@ -18,6 +18,7 @@ from codegen.emit import emit
 from decision.artefact.manifest import opened
 from distill import distil, rollout
 from distill.dataset import join, label
+from distill.fit import student_observation
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
 from teachers.load import load
 
@@ -64,7 +65,7 @@ def steps(kind: str, folder: Path) -> Iterator[tuple[str, str]]:
         "rollouts",
         _hash(*(run.trajectories.columns[name] for run in runs for name in sorted(run.trajectories.columns))),
     )
-    observation = distil.student_observation(teacher, options)
+    observation = student_observation(teacher, options)
     data = join(label(runs, teacher, observation, rows=options.rows, seed=1))
     yield "features", _hash(data.x)
     yield "labels", _hash(data.y, data.weight)

@@ -7,44 +7,38 @@ the student that comes closest to it there is kept, and rounds end when they bri
 keeps its hidden state along the student's trajectories.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from math import inf
 from pathlib import Path
-from typing import Any
-
-from catboost import CatBoostRegressor
 
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
 from decision.artefact.renamed import recorded
-from decision.artefact.suggest import choices
 from decision.policy.actions import Choice, scale_of
 from decision.policy.policy import Observation
 from decision.policy.student import Student
-from decision.policy.tree_decision import seen_names
-from decision.policy.trigger import Trigger
-from decision.policy.visits import intervals
-from distill import boost, quantise, rollout
+from distill import quantise, rollout
 from distill.bias_search import best_offset, shifted, shifted_model
 from distill.closeness import Distance, Metrics, Place, Round, check_measurable, choose, distance, give_up_at, pays
-from distill.coverage_rows import Far, Outside, covered
+from distill.coverage_rows import Covered, Far, Outside, covered
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
+from distill.fit import check_columns, enforce, fit_source, loss_on, student_observation, visits
+from distill.fitted import TOOLS, Fitted
 from distill.options import DistillOptions, RolloutOptions
-from distill.racing import Standing
 from distill.rollout import Rollout
+from distill.rounds import RoundRecord, Rounds
 from distill.source import Source
 from distill.state_samples import state_samples
-from distill.triggered import fit_both, loss_of_both
 from netsim.deployment import Deployment
 from netsim.kept import Kept
-from netsim.policies import interpreted
+from netsim.policies import PolicySpec, interpreted
 from netsim.tolerance import DEFAULT, Tolerance
 from teachers.teacher import Teacher
 
 KIND = "student"
-MODEL, TRIGGER_MODEL = "student.cbm", "trigger.cbm"
 OF_ONE_SUM = (
     "uniform_state_samples",
     "frozen_signal_samples",
@@ -53,17 +47,6 @@ OF_ONE_SUM = (
     "max_deviation",
 )
 """Options of [distill] that need an action of one sum, a multiplier of the rate."""
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A student with the CatBoost model that it came from; ``points``: on which both were found equal; ``trigger``: the
-    model of its trigger, where it has one."""
-
-    student: Student
-    model: CatBoostRegressor
-    points: int
-    trigger: CatBoostRegressor | None = None
 
 
 def distil(
@@ -77,118 +60,165 @@ def distil(
     tolerance: Tolerance = DEFAULT,
     outside: Outside | None = None,
     keep: Kept | None = None,
+    rounds: Rounds | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Fitted:
     """Fit, then at most ``options.rounds`` rounds of DAgger in the networks of ``network``; the student of all that is
     closest to its teacher, in what ``tolerance`` allows. ``outside``: where a student is far from its teacher, for
-    ``options.max_deviation``; ``keep``: networks that were run before."""
+    ``options.max_deviation``; ``keep``: networks that were run before; ``rounds``: those of this distillation that were
+    played before it was stopped, and the place for the others."""
     observation = student_observation(teacher, options)
     for option in OF_ONE_SUM:
         if getattr(options, option):
             scale_of(teacher.policy.action, f"distill.{option}")
     if options.labels == "values" and not isinstance(teacher.policy.action, Choice):
         raise InputError(f"distill.labels: only a choice has values, and the action is a {teacher.policy.action.kind}")
-    values = options.labels == "values"
-    told = partial(label, teacher=teacher, observation=observation, rows=options.rows, values=values)
     check_columns(options, observation, teacher.policy.trigger)
-    seen = told(runs, seed=seed)  # a dataset a run
     networks = Networks.of(options, network, deployment, keep, progress)
-    original = rollout.teacher_policy(teacher)
-    students: list[Fitted] = []
-    fitted_to: list[Dataset] = []
-    rounds: list[Round] = []
-    visited: list[dict[str, Any]] = []
-    furthest: list[float] = []
-    own: list[dict[Place, Metrics]] = []
-    theirs: dict[Place, Metrics] = {}
-    noise: Distance | None = None
-    last: Standing | None = None
-
-    def fit(besides: Sequence[Dataset]) -> Fitted:
-        return _fit(teacher, observation, join([*seen, *besides]), options, seed)
-
+    dagger = _Dagger(teacher, runs, options, network, seed, observation, networks, tolerance, outside)
+    records: list[RoundRecord] = []
     for number in range(options.rounds + 1):
-        if options.max_deviation is None:
-            fitted = fit([])
-        else:
-            assert outside is not None, "a caller with max_deviation passes outside"
-            if number == 0 and (options.uniform_state_samples > 0 or options.frozen_signal_samples > 0):
-                seen = [*seen, *_state_samples(fit([]).student, teacher, options, seed)]
-            near = covered(fit, partial(_outside, outside), options.max_deviation)
-            fitted, seen = near.fitted, [*seen, *near.rows]
-            furthest.append(near.distance)
-        data, made = join(seen), fitted.student
-        enforce(made, options)
-        policy = interpreted(made)
-        seeds = _seeds(network, number)
-        here = networks.phase(f"round {number} of at most {options.rounds}")
-        side = side_by_side(policy, original, here, seeds, tolerance, limit=give_up_at(rounds, noise), last=last)
-        last = side.standing
-        if noise is None:
-            check_measurable(side.teacher)
-            later = later_self(original, networks.phase("noise of the teacher"), networks.places(seeds))
-            noise = distance(later, side.teacher, tolerance)
-        new = told(side.student.runs, seed=seed + number + 1)
-        met = join(new)  # the states that the student ran into itself
-        own.append(side.student.metrics)
-        theirs |= side.teacher
-        students.append(fitted)
-        fitted_to.append(data)
-        visited.append(visits(fitted.student, met))
-        rounds.append(
-            Round(
-                decisions=len(data),
-                fit_rmse=loss_on(fitted.student, data),
-                rmse=loss_on(fitted.student, met),
-                distance=last.worst,
-                networks=last.networks,
-            )
-        )
-        seen = [*seen, *new]
-        seen += _state_samples(fitted.student, teacher, options, seed + number)
+        record = None if rounds is None else rounds.read(number)
+        if record is None:
+            record = dagger.round(records)
+            if rounds is not None:
+                rounds.write(number, record, seed=seed)
+        records.append(record)
+        noise = _noise(records)
         if progress is not None:
-            lost = f", given up in {last.worst.scenario}" if last.given_up else ""
-            progress(f"round {number} of at most {options.rounds}: rmse {rounds[-1].rmse:.5f}{lost}")
-        if not pays(rounds, noise, options.patience):
+            standing, figures = record.standing, record.figures
+            lost = f", given up in {standing.worst.scenario}" if standing.given_up else ""
+            progress(f"round {number} of at most {options.rounds}: rmse {figures.rmse:.5f}{lost}")
+        if not pays([each.figures for each in records], noise, options.patience):
             break
-    assert noise is not None
-    best = choose(rounds, noise)
-    fitted = students[best]
+    best = choose([each.figures for each in records], noise)
+    fitted, data = records[best].fitted, join(dagger.fitted_to(records[:best], records[best].rows))
     if options.bias_search:
-        seeds = [seed for number in range(best, best + 2) for seed in _seeds(network, number)]
+        measured = {place: one for place, one in records[best].own.items() if networks.recorded_alike(place[0])}
         offset = best_offset(
             fitted.student,
             options.bias_search,
-            original,
+            dagger.original,
             networks,
-            networks.places(seeds),
+            networks.places([seed for number in range(best, best + 2) for seed in _seeds(network, number)]),
             tolerance,
-            measured={place: each for place, each in own[best].items() if networks.recorded_alike(place[0])},
-            reference=theirs,
+            measured=measured,
+            reference={place: one for each in records for place, one in each.theirs.items()},
         )
-        fitted = _shifted(fitted, offset, fitted_to[best], seed)
+        fitted = _shifted(fitted, offset, data, seed)
     report = {
         "options": recorded(options),
-        "rounds": [{"round": number, **each.to_json()} for number, each in enumerate(rounds)],
+        "rounds": [{"round": number, **each.figures.to_json()} for number, each in enumerate(records)],
         "noise": noise.to_json(),
         "chosen": best,
         "checked_points": fitted.points,
-        "visits": visited[best],
+        "visits": records[best].visits,
     }
-    if furthest:
-        report["outside"] = round(furthest[best], 6)
+    if (deviation := records[best].deviation) is not None:
+        report["outside"] = round(deviation, 6)
     if options.monotone_decreasing:
-        free = _fit(teacher, observation, fitted_to[best], options.model_copy(update={"monotone_decreasing": []}), seed)
-        side = side_by_side(interpreted(free.student), original, networks, _seeds(network, best), tolerance)
-        report["free"] = {
-            "fit_rmse": loss_on(free.student, fitted_to[best]),
-            "distance": side.standing.worst.to_json(),
-        }
+        free = _fit(teacher, observation, data, options.model_copy(update={"monotone_decreasing": []}), seed)
+        side = side_by_side(interpreted(free.student), dagger.original, networks, _seeds(network, best), tolerance)
+        report["free"] = {"fit_rmse": loss_on(free.student, data), "distance": side.standing.worst.to_json()}
     if options.bias_search:
         report["moved"] = offset
     if tolerance != DEFAULT:
         report["tolerance"] = {name: one.text() for name, one in tolerance.items()}
     return replace(fitted, student=replace(fitted.student, report=report))
+
+
+@dataclass(frozen=True)
+class _Dagger:
+    """What every round of a distillation is made with: ``distil``'s own arguments, and what follows from them."""
+
+    teacher: Teacher
+    runs: list[Rollout]
+    options: DistillOptions
+    network: RolloutOptions
+    seed: int
+    observation: Observation
+    networks: Networks
+    tolerance: Tolerance
+    outside: Outside | None
+
+    @cached_property
+    def original(self) -> PolicySpec:
+        """The teacher as it drives."""
+        return rollout.teacher_policy(self.teacher)
+
+    @cached_property
+    def _first(self) -> list[Dataset]:
+        return self._labelled(self.runs, self.seed)  # a dataset a run
+
+    def fitted_to(self, records: Sequence[RoundRecord], rows: Sequence[Dataset]) -> list[Dataset]:
+        """Returns the datasets that the round after ``records`` is fitted to, its own ``rows`` last."""
+        return [*self._first, *(data for each in records for data in (*each.rows, *each.new)), *rows]
+
+    def round(self, records: Sequence[RoundRecord]) -> RoundRecord:
+        """Plays the round after those of ``records``: fits, drives the student beside its teacher, labels."""
+        options, seed, number = self.options, self.seed, len(records)
+        near = self._fitted(records)
+        made, data = near.fitted.student, join(self.fitted_to(records, near.rows))
+        enforce(made, options)
+        seeds = _seeds(self.network, number)
+        here = self.networks.phase(f"round {number} of at most {options.rounds}")
+        figures, last = [each.figures for each in records], records[-1].standing if records else None
+        limit = give_up_at(figures, _noise(records)) if records else inf
+        side = side_by_side(interpreted(made), self.original, here, seeds, self.tolerance, limit=limit, last=last)
+        noise = None if records else self._measured_noise(side.teacher, seeds)
+        new = self._labelled(side.student.runs, seed + number + 1)
+        met = join(new)  # the states that the student ran into itself
+        return RoundRecord(
+            fitted=near.fitted,
+            rows=near.rows,
+            new=[*new, *_state_samples(made, self.teacher, options, seed + number)],
+            figures=Round(
+                decisions=len(data),
+                fit_rmse=loss_on(made, data),
+                rmse=loss_on(made, met),
+                distance=side.standing.worst,
+                networks=side.standing.networks,
+            ),
+            standing=side.standing,
+            visits=visits(made, met),
+            own=side.student.metrics,
+            theirs=side.teacher,
+            deviation=None if options.max_deviation is None else near.distance,
+            noise=noise,
+        )
+
+    def _fitted(self, records: Sequence[RoundRecord]) -> Covered[Fitted]:
+        """The fit on all that was seen, with the rows that ``options`` ask for besides."""
+        options, samples = self.options, list[Dataset]()
+
+        def fit(rows: Sequence[Dataset]) -> Fitted:
+            seen = self.fitted_to(records, [*samples, *rows])
+            return _fit(self.teacher, self.observation, join(seen), options, self.seed)
+
+        if options.max_deviation is None:
+            return Covered(fit([]), [], 0.0)
+        assert self.outside is not None, "a caller with max_deviation passes outside"
+        if not records and (options.uniform_state_samples > 0 or options.frozen_signal_samples > 0):
+            samples += _state_samples(fit([]).student, self.teacher, options, self.seed)
+        near = covered(fit, partial(_outside, self.outside), options.max_deviation)
+        return replace(near, rows=[*samples, *near.rows])
+
+    def _measured_noise(self, metrics: Mapping[Place, Metrics], seeds: Sequence[int]) -> Distance:
+        """How far the teacher is off itself where it decides 10 ns later, beside its ``metrics``."""
+        check_measurable(metrics)
+        networks = self.networks
+        later = later_self(self.original, networks.phase("noise of the teacher"), networks.places(seeds))
+        return distance(later, metrics, self.tolerance)
+
+    def _labelled(self, runs: list[Rollout], seed: int) -> list[Dataset]:
+        rows, values = self.options.rows, self.options.labels == "values"
+        return label(runs, self.teacher, self.observation, rows=rows, seed=seed, values=values)
+
+
+def _noise(records: Sequence[RoundRecord]) -> Distance:
+    noise = records[0].noise
+    assert noise is not None, "the first round measures it"
+    return noise
 
 
 def first_fit(teacher: Teacher, runs: list[Rollout], options: DistillOptions, *, seed: int) -> tuple[Fitted, float]:
@@ -200,12 +230,6 @@ def first_fit(teacher: Teacher, runs: list[Rollout], options: DistillOptions, *,
     data = join(seen)
     fitted = _fit(teacher, observation, data, options, seed)
     return fitted, loss_on(fitted.student, data)
-
-
-def visits(student: Student, data: Dataset) -> dict[str, Any]:
-    """Where each feature was while the student drove: what the compiler needs to make the mean case short
-    (codegen.walk.Histogram)."""
-    return {name: one.to_json() for name, one in intervals(student.forest, data.x).items()}
 
 
 def _outside(outside: Outside, fitted: Fitted) -> Far:
@@ -220,42 +244,12 @@ def _seeds(network: RolloutOptions, number: int) -> list[int]:
 def save(fitted: Fitted, rollouts_hash: str, folder: Path, *, seed: int) -> None:
     """Write the student artefact: student.json beside the student.cbm it came from."""
     parents = {"teacher": fitted.student.teacher, "rollouts": rollouts_hash}
-    with writing(folder, KIND, parents=parents, tools=("catboost", "numpy", "pyarrow"), seed=seed) as work:
-        fitted.student.save(work)
-        for model, name in ((fitted.model, MODEL), (fitted.trigger, TRIGGER_MODEL)):
-            if model is not None:
-                boost.scrub(model)
-                model.save_model(str(work / name))
-
-
-def student_observation(teacher: Teacher, options: DistillOptions) -> Observation:
-    """The teacher's features over the student's window."""
-    observation = teacher.policy.observation
-    return observation if options.window is None else observation.with_window(options.window)
+    with writing(folder, KIND, parents=parents, tools=TOOLS, seed=seed) as work:
+        fitted.write(work)
 
 
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
     return fit_source(Source.of(teacher), observation, data, options, seed)
-
-
-def fit_source(source: Source, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
-    """The student of a dataset."""
-    policy = source.header
-    names = seen_names(observation, policy.trigger)
-    excluded, decreasing = (
-        [names.index(name) for name in some] for some in (options.exclude_features, options.monotone_decreasing)
-    )
-    header = policy.model_copy(update={"observation": observation})
-    made = partial(Student, source.name, header, teacher=source.hash)
-    if policy.trigger is None:
-        bits = policy.action.leaf_bits
-        model = boost.fit(
-            data, options, policy.action.loss, seed=seed, bits=bits, excluded=excluded, decreasing=decreasing
-        )
-        forest = quantise.quantise(model, names, bits)
-        return Fitted(made(forest=forest), model, quantise.check_equal(model, forest, data.x, seed=seed))
-    both = fit_both(policy.action, data, options, names, seed=seed, excluded=excluded)
-    return Fitted(made(forest=both.forest), both.choice, both.points, both.trigger)
 
 
 def _state_samples(student: Student, teacher: Teacher, options: DistillOptions, seed: int) -> list[Dataset]:
@@ -269,32 +263,3 @@ def _shifted(fitted: Fitted, units: int, data: Dataset, seed: int) -> Fitted:
     student = shifted(fitted.student, units)
     model = shifted_model(fitted.model, units, student.forest.leaf_bits)
     return Fitted(student, model, quantise.check_equal(model, student.forest, data.x, seed=seed))
-
-
-def check_columns(options: DistillOptions, observation: Observation, trigger: Trigger | None = None) -> None:
-    """Raises InputError where an option names a feature that the student does not have, or leaves none."""
-    names = seen_names(observation, trigger)
-    for option in ("exclude_features", "monotone_decreasing"):
-        given = getattr(options, option)
-        if unknown := [name for name in given if name not in names]:
-            raise InputError(
-                f"distill.{option}: there is no feature {unknown[0]!r}; the student's are {choices(unknown[0], names)}"
-            )
-    if set(options.exclude_features) == set(names):
-        raise InputError(f"distill.exclude_features: no feature is left; the student's are {', '.join(names)}")
-
-
-def loss_on(student: Student, data: Dataset) -> float:
-    """Of the integers against the teacher's labels, as the action map has it: of a scale the root mean square error."""
-    sums = student.forest.evaluate(data.x) / 2**student.forest.leaf_bits
-    loss = student.action.loss if student.trigger is None else partial(loss_of_both, student.action)
-    return round(loss(sums, data.y, data.weight), 8)
-
-
-def enforce(student: Student, options: DistillOptions) -> None:
-    trees, depth = len(student.forest.trees), student.forest.depth
-    most, deepest = options.trees, options.depth
-    if student.trigger is not None:
-        most, deepest = most + options.trigger.trees, max(deepest, options.trigger.depth)
-    if trees > most or depth > deepest:
-        raise InputError(f"the student has {trees} trees of depth {depth}, over the limits {most} and {deepest}")

@@ -15,7 +15,8 @@ from decision.artefact.renamed import recorded
 from decision.policy.policy import Header, Observation
 from decision.policy.student import Student
 from distill.dataset import Dataset, join, sample_rows
-from distill.distil import Fitted, check_columns, enforce, fit_source, loss_on, visits
+from distill.fit import check_columns, enforce, fit_source, loss_on, visits
+from distill.fitted import Fitted
 from distill.log.importing import record_hash
 from distill.log.record import LabelledRun, Recorded, decided_in, rows_hash
 from distill.options import DistillOptions

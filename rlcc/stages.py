@@ -174,16 +174,29 @@ def distill(
     neighbourhood: Neighbourhood | None = None,
     keep: Kept | None = None,
 ) -> None:
-    """Fit the student by DAgger; write student.json and student.cbm."""
+    """Fit the student by DAgger; write student.json and student.cbm. The rounds stand next to ``out`` until then: a
+    distillation that was stopped goes on at its last one."""
     from distill import distil
     from distill import rollout as rollouts_stage
     from rlcc.outside import outside
+    from rlcc.rounds import rounds_of
 
     check_place(out, distil.KIND)
     before = standing(out, distil.KIND)
     parent = of_kind(rollouts, rollouts_stage.KIND)
     runs = list(rollouts_stage.read(parent, teacher, deployment))
     around = neighbourhood or Neighbourhood()
+    deciding = {
+        "teacher": teacher.hash,
+        "rollouts": parent.hash,
+        "options": options,
+        "network": network,
+        "seed": seed,
+        "deployment": deployment or Deployment(),
+        "tolerance": tolerance,
+        "neighbourhood": around,
+    }
+    rounds = rounds_of(out, deciding)
     fitted = distil.distil(
         teacher,
         runs,
@@ -194,9 +207,15 @@ def distill(
         tolerance=tolerance,
         outside=lambda student: outside(student, teacher, around, options.max_deviation or 0.0),
         keep=keep,
+        rounds=rounds,
         progress=progress,
     )
     distil.save(fitted, parent.hash, out, seed=seed)
+    rounds.discard()
+    if rounds.reused:
+        figures["resumed"] = f"{counted(rounds.reused, 'round')} taken from {rounds.folder}"
+    if rounds.refused:
+        figures["not resumed"] = f"from round {rounds.reused}: {rounds.refused}"
     report = fitted.student.report
     chosen = report["rounds"][report["chosen"]]
     figures |= {

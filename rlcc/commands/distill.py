@@ -35,5 +35,6 @@ def command() -> None:
     """Distil TEACHER into trees on ROLLOUTS; write student.json and student.cbm to OUT.
 
     DAgger rounds run in the networks of the rollouts. Rollouts of `rlcc import` bring their labels along: they need no
-    TEACHER, and DAgger rounds run in --simulator only.
+    TEACHER, and DAgger rounds run in --simulator only. An interrupted distillation
+    resumes at its last round.
     """

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill import bias_search, distil, rollout
+from distill import bias_search, boost, distil, quantise, rollout
 from distill.closeness import Distance
 from distill.driving import Networks
 from distill.options import DistillOptions, RolloutOptions
@@ -24,10 +24,10 @@ def test_a_moved_student_and_its_moved_model_are_each_others(fitted: Any, runs: 
     assert higher.forest.bias == (before + 37,)
     assert (higher.forest.trees, higher.forest.features) == (student.forest.trees, student.forest.features)
     rows = np.zeros((5, len(student.forest.features)), dtype=np.int64)
-    copy = distil.boost.read_back(model)
-    theirs = distil.boost.sums(bias_search.shifted_model(copy, 37, student.forest.leaf_bits), rows)
-    assert theirs - distil.boost.sums(model, rows) == pytest.approx(37 / 2**student.forest.leaf_bits, abs=1e-9)
-    again = distil.quantise.quantise(copy, student.forest.features, student.forest.leaf_bits)
+    copy = boost.read_back(model)
+    theirs = boost.sums(bias_search.shifted_model(copy, 37, student.forest.leaf_bits), rows)
+    assert theirs - boost.sums(model, rows) == pytest.approx(37 / 2**student.forest.leaf_bits, abs=1e-9)
+    again = quantise.quantise(copy, student.forest.features, student.forest.leaf_bits)
     assert again == higher.forest
 
 

@@ -22,6 +22,8 @@ from decision.policy.student import NAME, load_student
 from distill import dataset, distil, quantise, rollout
 from distill.closeness import Distance
 from distill.dataset import join
+from distill.fit import enforce
+from distill.fitted import MODEL, Fitted
 from distill.options import DistillOptions, RolloutOptions
 from netsim import simulate
 from netsim.network import MS
@@ -38,7 +40,7 @@ def test_the_student_on_disk_is_the_student(fitted: Any, student_folder: Path, t
 
 def test_the_cbm_on_disk_predicts_what_the_ensemble_computes(fitted: Any, student_folder: Path, runs: Any) -> None:
     model = CatBoostRegressor()
-    model.load_model(str(student_folder / distil.MODEL))
+    model.load_model(str(student_folder / MODEL))
     ensemble, params = fitted.student.forest, fitted.student.params()
     x = np.concatenate([r.trajectories.integer_rows(fitted.student.observation, params)[0] for r in runs])
     points = np.concatenate([x, quantise.edge_points(ensemble, x, seed=2)])
@@ -72,7 +74,7 @@ def test_dagger_rounds_label_the_states_that_the_student_ran_into(
         seen.append((given, label(given, *rest, **options)))
         return seen[-1][1]
 
-    def watched_fit(*rest: Any) -> distil.Fitted:
+    def watched_fit(*rest: Any) -> Fitted:
         students.append(fit(*rest))
         return students[-1]
 
@@ -171,12 +173,12 @@ def test_an_lstm_teacher_gives_a_student_that_looks_at_four_decisions(make_polic
 
 def test_limits_are_enforced_whatever_the_fit_gave(fitted: Any, small: DistillOptions) -> None:
     ensemble = fitted.student.forest
-    distil.enforce(fitted.student, small)
+    enforce(fitted.student, small)
     more = replace(ensemble, trees=(*ensemble.trees, ensemble.trees[0]))
     deeper = replace(ensemble, trees=(*ensemble.trees[:-1], oblivious(((0, 0),) * 4, (0,) * 16)))
     for wrong in (more, deeper):
         with pytest.raises(InputError, match="limits 4 and 3"):
-            distil.enforce(replace(fitted.student, forest=wrong), small)
+            enforce(replace(fitted.student, forest=wrong), small)
 
 
 def test_a_constant_teacher_is_refused(make_policy: Any, network: RolloutOptions, small: DistillOptions) -> None:
@@ -264,7 +266,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, distances: list[float]) -> list[Any
     students: list[Any] = []
     fit = distil._fit
 
-    def watched_fit(*rest: Any) -> distil.Fitted:
+    def watched_fit(*rest: Any) -> Fitted:
         students.append(fit(*rest))
         return students[-1]
 

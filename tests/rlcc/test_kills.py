@@ -7,6 +7,7 @@ moments of the commands themselves are for `-m slow`.
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -202,6 +203,33 @@ def test_a_killed_command_loses_nothing_and_leaves_nothing(
         assert hashes(cut) == whole
     assert list(temporaries.iterdir()) == []
     assert [path for path in cut.rglob("*") if "rlcc-" in path.name] == []
+
+
+DISTILL = f"distill {TEACHER} rollouts --trees 4 --depth 3 --rows 500 --rounds 2 --out"
+
+
+def test_a_killed_distillation_goes_on_from_its_last_round(tmp_path: Path) -> None:
+    """Killed when its first round stands; then with another seed, whose rounds those are not."""
+    temporaries = tmp_path / "tmp"
+    finished(f"rollout {TEACHER} --scenario many-to-one:2 --duration 2ms --out rollouts", tmp_path, temporaries)
+    finished(f"{DISTILL} whole", tmp_path, temporaries)
+    process = start(f"{DISTILL} cut", tmp_path, temporaries)
+    first = tmp_path / "cut.rounds" / "round-0"
+    while not first.exists():
+        assert process.poll() is None, (tmp_path / "log").read_text()
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert not (tmp_path / "cut").exists()
+    shutil.copytree(first.parent, tmp_path / "other.rounds")
+    finished(f"{DISTILL} cut", tmp_path, temporaries)
+    assert "resumed" in (tmp_path / "log").read_text()
+    for file in (tmp_path / "whole").iterdir():
+        assert (tmp_path / "cut" / file.name).read_bytes() == file.read_bytes(), file.name
+    finished(f"{DISTILL} other --seed 2", tmp_path, temporaries)
+    assert "not resumed" in (tmp_path / "log").read_text()
+    assert opened(tmp_path / "other", "student").seed == 2
+    assert not list(tmp_path.glob("*.rounds"))
 
 
 def kill_within(line: str, seconds: float, folder: Path, temporaries: Path) -> None:

@@ -69,5 +69,5 @@ def test_the_stage_tells_it(content: str, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(stages, "_off", lambda *_: "")
     figures: dict[str, str] = {}
     options = DistillOptions(), RolloutOptions(scenarios=["many-to-one:2"], seeds=[1])
-    stages.distill(SimpleNamespace(), tmp_path / "rollouts", *options, 1, out, figures, lambda _: None)
+    stages.distill(SimpleNamespace(hash="0" * 64), tmp_path / "rollouts", *options, 1, out, figures, lambda _: None)
     assert any("catboost 1.0, now" in line for line in figures.values()) == (content == "another")

@@ -1,0 +1,28 @@
+"""Where a distillation keeps its rounds until its student is written, and what has to be the same for it to go on."""
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from decision.artefact.documents import dump_json
+from decision.artefact.manifest import sha256
+from decision.artefact.sources import imported, package_hash
+from distill.fitted import TOOLS
+from distill.rounds import Rounds
+from netsim.content import content
+from rlcc.gate.remembered import ROOT, tools
+
+DECIDE = ("distill.distil", "rlcc.outside")
+"""Modules that, with all that they import, decide what a round is."""
+
+
+def rounds_of(out: Path, deciding: Mapping[str, Any]) -> Rounds:
+    """Returns the rounds next to the student's folder ``out``. ``deciding``: all that the caller gives the
+    distillation; rlcc's code and the versions of packages are added to it."""
+    made = {
+        "given": content(deciding),
+        "code": package_hash(*imported(DECIDE, ROOT)),
+        "tools": tools() | {name: version(name) for name in TOOLS},
+    }
+    return Rounds(out.parent / f"{out.name}.rounds", sha256(dump_json(made).encode()))
