@@ -151,7 +151,7 @@ def print_verdict(verdict: Verdict, folder: Path) -> None:
 
 
 def summary(verdict: Verdict, folder: Path) -> Figures:
-    """Returns the decision time, the network metric that is closest to its limit, what was not judged, the report."""
+    """Returns the decision time, the network metric closest to its limit, what was not judged, note, and report."""
     checks = {check.id: check for check in verdict.checks}
     figures: Figures = {}
     for key, name in TIME_CHECKS:
@@ -162,4 +162,6 @@ def summary(verdict: Verdict, folder: Path) -> Figures:
         figures["network"] = f"closest to its limit: {closest.name}, {closest.value}, limit {closest.limit}"
     if verdict.not_judged:
         figures["not judged"] = verdict.left_out_text
+    if verdict.note:
+        figures["note"] = verdict.note
     return figures | {"report": str(folder / PAGE)}

@@ -61,7 +61,8 @@ class WorstPath(BaseModel):
 
 class Verdict(BaseModel):
     """The outcome, and why. ``not_judged``: groups of checks that were left out; ``reasons``: why, of each group that
-    was left out otherwise than by `rlcc gate --quick`. ``measured`` holds the figures as numbers: of the core
+    was left out otherwise than by `rlcc gate --quick`. ``note``: what all failures together say about how the gate was
+    called; else empty. ``measured`` holds the figures as numbers: of the core
     (``emulation``), of actions beside the teacher's on rollouts (``teacher``) and in the cells of the forest
     (``neighbourhood``), of the networks (``network``, every metric of every run; ``fidelity``, what was judged of them
     beside the teacher's own noise)."""
@@ -76,6 +77,7 @@ class Verdict(BaseModel):
     checks: list[Check]
     not_judged: list[Group] = []
     reasons: dict[Group, str] = Field(default={}, exclude_if=lambda reasons: not reasons)
+    note: str = Field(default="", exclude_if=lambda note: not note)
     worst_path: WorstPath | None = None
     measured: dict[str, Any]
 

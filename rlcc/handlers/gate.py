@@ -49,8 +49,6 @@ def handle(firmware: Path, out: Path | None, **asked: Any) -> int:
             click.echo(github.refusal(str(error)))
         raise
     print_verdict(verdict, folder)
-    if asked["recipe_file"] is None and (said := without_recipe(verdict)):
-        click.echo(said)
     if github.running_there():
         for line in github.failures(verdict, firmware):
             click.echo(line)
@@ -106,6 +104,9 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         if asked["attestation"] is not None:
             verdict = _with_attestation(judgement, asked)
             judgement = replace(judgement, verdict=verdict)
+        if asked["recipe_file"] is None:
+            noted = judgement.verdict.model_copy(update={"note": without_recipe(judgement.verdict)})
+            judgement = replace(judgement, verdict=noted)
         verdict = judgement.verdict
         progress("report")
         recipe_name = None if asked["recipe_file"] is None else asked["recipe_file"].name

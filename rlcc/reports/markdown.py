@@ -21,6 +21,8 @@ def markdown(verdict: Verdict) -> str:
         lines.append("| " + " | ".join(map(cell, cells)) + " |")
     if verdict.not_judged:
         lines += ["", f"Not judged: {cell(verdict.left_out_text)}."]
+    if verdict.note:
+        lines += ["", f"Note: {cell(verdict.note)}."]
     lines += ["", *(f"- **{heading}**: {meaning}" for heading, meaning in COLUMNS.items())]
     path = verdict.worst_path
     if path is not None:

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -274,6 +275,21 @@ def test_the_gate_fails_a_mutant_whose_hash_is_right(
     assert outcome(out).startswith("FAIL  ")
     suite = ElementTree.parse(tmp_path / "verdict" / reports.JUNIT).getroot()
     assert int(suite.get("failures", "0")) == 1 + len(rest) == len(suite.findall("testcase/failure"))
+    assert "note" not in content
+
+
+def test_failures_without_a_recipe_are_noted_wherever_the_verdict_is(
+    pipeline: Any, resealed: Any, tmp_path: Path, rlcc: Run
+) -> None:
+    mutant = resealed(pipeline.firmware, tmp_path / "mutant", MUTANTS["a wrong shift"])
+    code, out, err = rlcc("gate", mutant, "--teacher", pipeline.teacher, "--budget", "0.9 us")
+    assert (code, err) == (1, "")
+    note = json.loads((tmp_path / "verdict" / reports.JSON).read_text())["note"]
+    assert "--recipe" in note
+    assert "teacher.all" in note
+    assert note in " ".join(out.split())
+    assert note in (tmp_path / "verdict" / reports.MARKDOWN).read_text()
+    assert note in unescape((tmp_path / "verdict" / reports.PAGE).read_text())
 
 
 def _version_only(command: list[str]) -> subprocess.CompletedProcess[str]:
