@@ -5,13 +5,13 @@ is a variable of its own, as large as its range.
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from functools import partial
+from math import inf
 
 from decision.ir.forest import Branch, Leaf, leaves
 from decision.ir.program import Node, Op, Program
 from decision.ir.quotients import Multiples
 from verify.check.refused import Refused
-from verify.check.terms import BOOL, NARROW, Term, concat, const, extend, extract, ite, make, negate, var
+from verify.check.terms import BOOL, FALSE, NARROW, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
 
 Choose = Callable[[Term], Term]
 """A condition as the lane knows it: TRUE, FALSE or itself."""
@@ -72,7 +72,9 @@ class Meaning:
         self.program, self.free, self.choose, self.multiply = program, free, choose, multiply
         self.fixed, self.remember, self.counted = fixed or {}, remember, counted or {}
         self._known: dict[int, Term] = {}
-        self._answers: dict[tuple[int, int], Term] = {}
+        self._open: dict[tuple[str, int, int], Term] = {}
+        self._between: dict[int, tuple[float, float]] = {}
+        """By node the greatest threshold that it is surely above, and the least that it is surely not above."""
         self._named = next((node.args for node in program.nodes if node.op is Op.TREES), None)
 
     def word(self, n: int) -> Term:
@@ -135,24 +137,28 @@ class Meaning:
         output, number = divmod(k, len(self.program.forest.trees))
         tree = self.program.forest.trees[number]
 
-        def answer(node: int, threshold: int) -> Term:
-            if (node, threshold) not in self._answers:
-                ask = partial(self._above, node, threshold)
-                self._answers[node, threshold] = self.remember(
-                    ("above", node, threshold), (node,), lambda: self.choose(ask())
-                )
-            return self._answers[node, threshold]
-
         def word(node: Leaf | Branch) -> Term:
             if isinstance(node, Leaf):
                 return const(node.value[output])
-            above = answer(operands[node.feature], node.threshold)
+            above = self._answer(operands[node.feature], node.threshold)
             if above.op == "const":  # what is below the other side need not be asked about
                 return word(node.above if above.value else node.below)
             return ite(above, word(node.above), word(node.below))
 
         asked = tuple(operands[feature] for feature in self.program.forest.asked[number])
         return self.remember(("leaf", k, asked), asked, lambda: word(tree))
+
+    def _answer(self, node: int, threshold: int) -> Term:
+        """Whether a node is above a threshold, as the lane knows it: above one is above all that are lower."""
+        above, below = self._between.get(node, (-inf, inf))
+        if threshold <= above or threshold >= below:
+            return TRUE if threshold <= above else FALSE
+        name = "above", node, threshold
+        answer = self._open.get(name) or self.remember(name, (node,), lambda: self.choose(self._above(node, threshold)))
+        if answer.op != "const":
+            return self._open.setdefault(name, answer)
+        self._between[node] = (threshold, below) if answer is TRUE else (above, threshold)
+        return answer
 
     def _value(self, node: Node, narrow: bool) -> Term:
         args, imm = node.args, node.imm

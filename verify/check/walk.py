@@ -179,7 +179,9 @@ def _places(code: Code, lane: Lane, i: Instruction) -> Iterator[tuple[Lane, str,
     size = LOADS[i.name]
     if (high - low) // size >= MOST_ENTRIES:
         raise Refused(f"the load at {lane.pc:#x} is from an address that is not known")
-    for entry in range(low, high + 1):
+    aligned = make("=", make("bvand", address, const(size - 1)), const(0))  # asked once, not of each that is not
+    every = size if lane.known.decide(aligned, code.oracle) is TRUE else 1
+    for entry in range(low + -low % every, high + 1, every):
         condition = make("=", address, const(entry))
         if lane.known.decide(condition, code.oracle) is not FALSE:
             after = replace(lane, known=lane.known.assume(condition), conditions=(*lane.conditions, condition))

@@ -7,7 +7,7 @@ import pytest
 from term_values import cut, value_of
 from wide_programs import DRAWN, INT32_MAX, INT32_MIN, Around, program_around
 
-from decision.ir.forest import Forest, unrolled
+from decision.ir.forest import Forest, oblivious, unrolled
 from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import trace
@@ -15,7 +15,7 @@ from decision.ir.program import INT64_MAX, INT64_MIN, Op, ProgramBuilder
 from verify.check.known import Bounds, Known, bounded
 from verify.check.meaning import Meaning, fits, input_name, input_word
 from verify.check.notation import evaluate
-from verify.check.terms import NARROW, Term, const, var
+from verify.check.terms import FALSE, NARROW, TRUE, Term, const, var
 
 PROGRAMS = 80
 UNSIGNED = (Op.SHL, Op.SHR, Op.MUL_SHR)
@@ -171,3 +171,27 @@ def test_inputs_and_constants_stay_what_they_are_where_their_names_are_free() ->
     assert meaning.value(event) is var(f"event.{FLOW_RATE.event_names[0]}")
     assert meaning.value(seven) is const(7)
     assert meaning.value(total) is var(f"node.{total}")
+
+
+@pytest.mark.parametrize("x", [0, 300, 501, 550, 1000, 5000])
+def test_a_threshold_is_not_asked_where_another_says_its_answer(x: int) -> None:
+    """Trees with thresholds on one input, in no order, two of them twice: only what moves an end is asked."""
+    thresholds = [600, 100, 1000, 300, 299, 800, 600, 200, 900, 500, 501, 400, 700, 299]
+    trees = tuple(oblivious([(0, each)], (0, 1 << k)) for k, each in enumerate(thresholds))
+    b = ProgramBuilder(Forest(("f",), trees, (0,), 16), FLOW_RATE)
+    total = b.add(Op.TREES, (b.event(FLOW_RATE.event_names[0]),))
+    program = b.finish(total)
+    asked: list[int] = []
+
+    def choose(condition: Term) -> Term:
+        asked.append(condition.args[0].value)
+        return TRUE if x > asked[-1] else FALSE
+
+    meaning = Meaning(program, frozenset(), choose, Known({}).product)
+    assert meaning.value(total).value == sum(1 << k for k, each in enumerate(thresholds) if x > each)
+    below, above = [-1], [5001]
+    for each in thresholds:
+        if below[-1] < each < above[-1]:
+            (below if x > each else above).append(each)
+    assert asked == [each for each in dict.fromkeys(thresholds) if each in below or each in above]
+    assert len(asked) < len(thresholds)

@@ -310,6 +310,16 @@ def test_an_entry_of_a_table_is_each_that_it_may_be() -> None:
         assert found.conditions == (make("=", address, const(TABLE + 4 * k)),)
 
 
+def test_addresses_between_two_entries_are_asked_about_once() -> None:
+    """Four words of a table: whether an address is between two, and whether it is each of them, both ways."""
+    oracle, index = Oracle(), make("bvand", X, const(12))
+    lanes = after(encode("lw", 7, 5), lane(r5=make("bvadd", index, const(TABLE))), oracle=oracle)
+    assert sorted(found.registers[7].value for found in lanes) == [
+        int.from_bytes(DATA[4 * k : 4 * k + 4], "little") for k in range(4)
+    ]
+    assert oracle.asked <= 2 + 2 * 4
+
+
 def test_an_address_that_is_a_choice_among_numbers_is_each_of_them() -> None:
     low, high = make("bvult", const(7), X), make("bvslt", Y, const(0))
     index = make(
