@@ -82,10 +82,10 @@ def build(firmware: Firmware, tools: Toolchain) -> Build:
         entry = firmware.named(ENTRY)
         elf = link_program(policy, entry, tools.profile, folder)
         facts = check_code(elf, entry, loops_allowed=firmware.loops)
-        return Build(firmware, tools, (), provided, tuple(static), _image(elf, entry), facts)
+        return Build(firmware, tools, (), provided, tuple(static), linked_image(elf, entry), facts)
 
 
-def _image(elf: Path, entry: str) -> Image:
+def linked_image(elf: Path, entry: str) -> Image:
     """The linked program; its entry is ``ENTRY`` there, whatever the firmware's prefix."""
     image = read_image(elf)
     return image if entry == ENTRY else replace(image, symbols={**image.symbols, ENTRY: image.symbols[entry]})

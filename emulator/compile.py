@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -166,8 +167,11 @@ def missing_calls(policy: PolicyObject) -> list[str]:
     return [call for call in calls if call not in provided]
 
 
-def link_program(policy: PolicyObject, symbol: str, profile: Profile, folder: Path) -> Path:
-    """Link the policy and the runner that calls ``symbol``; returns the ELF file in ``folder``."""
+def link_program(
+    policy: PolicyObject, symbol: str, profile: Profile, folder: Path, image: Mapping[str, Path] | None = None
+) -> Path:
+    """Link the policy and the runner that calls ``symbol``; returns the ELF file in ``folder``. ``image``: the objects
+    of an image that holds several policies, this one's among them, in their order, by the function that each has."""
     if not re.fullmatch(r"[A-Za-z_]\w*", symbol):
         raise InputError(f"{symbol!r} is not the name of a C function")
     tool = policy.compiler
@@ -183,13 +187,15 @@ def link_program(policy: PolicyObject, symbol: str, profile: Profile, folder: Pa
     script = RUNNER_FOLDER / ("cva6.ld" if name == "cva6" else "link.ld")
     command = [*tool.compile, *defines, "-c", str(RUNNER_FOLDER / f"{name}.S"), "-o", str(runner)]
     run_tool(command, "the runner does not assemble", cache=folder / ZIG_CACHE)
-    collect = "-Wl,--gc-sections" if tool.name == "gcc" else "--gc-sections"
-    objects = [str(runner), str(policy.path)]
+    whole = image or {symbol: policy.path}
+    options = ["--gc-sections", *(f"--undefined={name}" for name in whole)]
+    collect = [f"-Wl,{option}" for option in options] if tool.name == "gcc" else options
+    objects = [str(runner), *map(str, whole.values())]
     for source in policy.runtime:
         objects.append(str(folder / f"{source.stem}.o"))
         command = [*tool.compile, "-c", str(source), "-o", objects[-1]]
         run_tool(command, f"{source.name} does not assemble", cache=folder / ZIG_CACHE)
-    command = [*tool.link, "-T", str(script), collect, *objects, "-o", str(elf)]
+    command = [*tool.link, "-T", str(script), *collect, *objects, "-o", str(elf)]
     run_tool(command, f"{policy.source} does not link", cache=folder / ZIG_CACHE)
     return elf
 

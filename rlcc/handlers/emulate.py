@@ -1,4 +1,4 @@
-"""`rlcc emulate FIRMWARE`: run every vector on the cycle-accurate core."""
+"""`rlcc emulate FIRMWARE...`: run every vector on the cycle-accurate core."""
 
 from pathlib import Path
 
@@ -6,8 +6,9 @@ import click
 from rich.table import Table
 
 from decision.artefact.documents import dump_json, validate, write_atomically
-from emulator.build import build
+from emulator.build import Build, build
 from emulator.firmware import read_firmware
+from emulator.image import build_image
 from emulator.report import EmulationReport
 from rlcc import stages
 from rlcc.commands.console import console, stage
@@ -17,22 +18,34 @@ from rlcc.gate.emitted import emitted
 from rlcc.recipe import EmulateOptions
 
 
-def handle(firmware: Path, json_file: Path | None, foreign: bool, **chosen: str | None) -> int:
+def handle(firmwares: tuple[Path, ...], json_file: Path | None, foreign: bool, **chosen: str | None) -> int:
     engine = validate(EmulateOptions, given(chosen), "options of rlcc emulate")
     if json_file is not None:
-        not_within(firmware, json_file)
-    read = emitted(firmware, foreign=foreign)
-    with stage("emulate") as (figures, progress):
-        report = stages.emulate(build(read_firmware(read), engine.toolchain()), figures, progress)
+        for firmware in firmwares:
+            not_within(firmware, json_file)
+    read = [read_firmware(emitted(firmware, foreign=foreign)) for firmware in firmwares]
+    tools = engine.toolchain()
+    if len(read) == 1:
+        reports = {read[0].prefix: _run("emulate", build(read[0], tools))}
+    else:
+        reports = {one.firmware.prefix: _run(f"emulate {one.firmware.prefix}", one) for one in build_image(read, tools)}
+    if json_file is not None:
+        contents = {prefix: report.to_json() for prefix, report in reports.items()}
+        write_atomically(json_file, dump_json(contents[read[0].prefix] if len(read) == 1 else contents))
+    return 0 if all(report.passed for report in reports.values()) else 1
+
+
+def _run(name: str, made: Build) -> EmulationReport:
+    """Runs and prints one firmware."""
+    with stage(name) as (figures, progress):
+        report = stages.emulate(made, figures, progress)
     if report.slowest is not None:
         click.echo(f"slowest: vector {report.slowest.index} ({report.slowest.kind}), {report.slowest.cycles} cycles")
         print_states(report)
     for wrong in (report.first_mismatch, report.fault, *report.forbidden, *report.oversized):
         if wrong:
             click.echo(wrong)
-    if json_file is not None:
-        write_atomically(json_file, dump_json(report.to_json()))
-    return 0 if report.passed else 1
+    return report
 
 
 def print_states(report: EmulationReport) -> None:

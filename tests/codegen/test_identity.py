@@ -18,10 +18,12 @@ from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.ir.program import Program
 from decision.policy.in_flight import in_flight_program
-from emulator.build import built
-from emulator.firmware import read_firmware
+from emulator.build import build, built
+from emulator.compile import toolchain
+from emulator.firmware import ENTRY, read_firmware
 from emulator.host import run_on_host
 from emulator.identity import BYTES, identities, identity_of
+from emulator.image import build_image
 from emulator.run import run_vectors
 
 SEEN = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
@@ -111,6 +113,41 @@ def test_two_policies_decide_in_one_image_and_say_who_they_are(pair: tuple[Path,
     assert [replace(one, offset=0) for one in found] == wanted
     assert len({one.policy for one in found}) == 2
     assert len({one.layout for one in found}) == 1  # the same context: an A/B pair may hand flows over
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy of other features and another form."""
+    features = [FEATURES["rl_cc_congestion"], FEATURES["previous_action"], FEATURES["rtt_inflation"]]
+    tree = oblivious(((0, 900), (2, 50), (3, 7)), tuple(range(-400, 400, 100)))
+    policy = make_student(features, ACTIONS[0], (tree, tree), window=2)
+    return emitted(tmp_path_factory.mktemp("other"), policy, "rate_c", options=Options(form="joint"))
+
+
+@pytest.mark.parametrize("second", ["an A/B pair", "two policies"])
+def test_the_policies_of_one_image_run_on_the_core_as_each_does_alone(
+    pair: tuple[Path, Path], other: Path, second: str
+) -> None:
+    tools = toolchain("ibex-small")
+    firmwares = [read_firmware(folder) for folder in (pair[0], pair[1] if second == "an A/B pair" else other)]
+    together, alone = build_image(firmwares, tools), [build(one, tools) for one in firmwares]
+    code = [[section for section in one.image.sections if section.name != ".runner"] for one in together]
+    assert code[0] == code[1]  # one image: only whom the runner calls differs
+    entries = {one.image.symbols[one.firmware.named(ENTRY)] for one in together}
+    assert len(entries) == 2
+    assert all(entries <= set(one.image.symbols.values()) for one in together)
+    for one, single in zip(together, alone, strict=True):
+        report = run_vectors(one)
+        assert report.passed
+        assert report.to_json() == run_vectors(single).to_json()
+    text = {section.name: len(section.data) for section in code[0]}[".text"]
+    assert text >= sum(one.facts.code_bytes for one in together)  # both are in it
+
+
+def test_an_image_has_each_prefix_once(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    again = emitted(tmp_path, student(threshold=7), "nic_a")
+    with pytest.raises(InputError, match="prefix nic_a"):
+        build_image([read_firmware(folder) for folder in (*pair, again)], toolchain("ibex-small"))
 
 
 def test_two_policies_of_one_prefix_stop_the_compiler(tmp_path: Path) -> None:

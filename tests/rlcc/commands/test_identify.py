@@ -169,3 +169,17 @@ def test_the_selftest_runs_without_stdio_and_finds_a_wrong_row(update: Path, tmp
     (folder / "vectors.inc").write_text("\n".join(rows) + "\n")
     subprocess.run(build, cwd=folder, check=True)
     assert subprocess.run([folder / "selftest"], check=False).returncode == 3
+
+
+def test_two_firmwares_run_in_one_image(update: Path, rlcc: Any, refused: Any, tmp_path: Path) -> None:
+    out = tmp_path / "report.json"
+    code, said, _ = rlcc("emulate", update / "old", update / "b", "--json", out)
+    assert code == 0
+    assert [line.split()[1] for line in said.splitlines() if line.startswith("emulate ")] == ["rlcc", "nic_b"]
+    together = json.loads(out.read_text())
+    assert list(together) == ["rlcc", "nic_b"]
+    assert rlcc("emulate", update / "b", "--json", out)[0] == 0
+    assert json.loads(out.read_text()) == together["nic_b"]
+    out.unlink()
+    assert "prefix" in refused("emulate", update / "old", update / "new", "--json", out)
+    assert not out.exists()
