@@ -10,6 +10,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "emulator/sources.py": ("tests/emulator/test_firmware_sources.py",),
     "decision/policy/neighbourhood.py": ("tests/decision/policy/test_neighbourhood.py",),
     "rlcc/gate/checks.py": ("tests/rlcc/gate/test_checks.py", "tests/rlcc/gate/test_behaviour.py"),
+    "rlcc/gate/comparison.py": (
+        "tests/rlcc/gate/test_gate_judging.py",
+        "tests/rlcc/gate/test_gate_unproved.py",
+        "tests/rlcc/gate/test_gate_network.py",
+    ),
     "rlcc/gate/fidelity.py": ("tests/rlcc/gate/test_fidelity.py",),
     "rlcc/gate/gate.py": (
         "tests/rlcc/gate/test_gate_judging.py",

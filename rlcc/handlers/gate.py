@@ -16,6 +16,7 @@ from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.model_options import given
 from rlcc.commands.options import given_flags, not_within
 from rlcc.commands.time_limit import time_limit
+from rlcc.gate.job import Evidence
 from rlcc.gate.judgement import Judgement
 from rlcc.gate.reference import read_reference
 from rlcc.gate.remembered import Remembered
@@ -96,7 +97,7 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         )
     reference = read_reference(asked["reference"]) if asked["reference"] is not None else None
     remembered = Remembered(use=not asked["no_cache"])
-    evidence = gate.Evidence(
+    evidence = Evidence(
         asked["certificate"], asked["rollouts"], reference, remembered, deployment, recipe=asked["recipe_file"]
     )
     with stage("gate") as (figures, progress):

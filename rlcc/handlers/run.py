@@ -17,6 +17,7 @@ from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.run import RUNS, STAGES
 from rlcc.gate.emulated import KIND as EMULATION
 from rlcc.gate.emulated import keep
+from rlcc.gate.job import Evidence
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 from rlcc.reports.html.page import page
@@ -73,7 +74,7 @@ def handle(recipe_file: Path, out: Path | None, first: str) -> int:
     if "emit" in to_run:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
-    evidence = gate_stage.Evidence(deployment=deployment, teacher=loaded, recipe=recipe_file)
+    evidence = Evidence(deployment=deployment, teacher=loaded, recipe=recipe_file)
     if "emulate" in to_run:
         with stage("emulate") as (figures, progress):
             build = build_firmware(read_firmware(firmware), tools)

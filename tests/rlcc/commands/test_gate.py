@@ -17,7 +17,7 @@ from decision.ir.forest import oblivious
 from decision.policy.student import NAME as STUDENT
 from decision.policy.student import load_student
 from rlcc import api, cli
-from rlcc.gate import gate
+from rlcc.gate import closed_loop, gate
 from rlcc.gate.reference import read_reference
 from rlcc.reports import folder as reports
 from tests.stage_output import figures
@@ -141,7 +141,7 @@ def no_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a simulation began")
 
     for name in ("own_rollouts", "given_rollouts", "furthest", "distance", "closed_loop.run"):
-        monkeypatch.setattr(f"rlcc.gate.gate.{name}", begun)
+        monkeypatch.setattr(f"rlcc.gate.comparison.{name}", begun)
 
 
 def quick(good: Path, *more: object) -> tuple[int, dict[str, Any]]:
@@ -443,14 +443,14 @@ def test_a_folder_that_changes_meanwhile_is_not_judged(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = Path(shutil.copytree(good, tmp_path / "copy"))
-    network = gate.closed_loop.run
+    network = closed_loop.run
 
     def meanwhile(*arguments: Any, **options: Any) -> Any:
         emitted = ["emit", str(copy / "student"), "--target", "generic", "--form", "branches"]
         assert cli.main([*emitted, "--out", str(copy / "firmware")]) == 0
         return network(*arguments, **options)
 
-    monkeypatch.setattr(gate.closed_loop, "run", meanwhile)
+    monkeypatch.setattr(closed_loop, "run", meanwhile)
     assert run(copy, "--no-certificate", out=tmp_path / "v") == 2
     assert "was changed while it was judged" in capsys.readouterr().err
 

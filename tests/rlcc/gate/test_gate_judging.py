@@ -22,11 +22,11 @@ from emulator.host import HostReport
 from emulator.report import Cycles, EmulationReport
 from netsim.policies import Installed
 from rlcc.cycles.measure import LineCost, PathCosts
-from rlcc.gate import gate
+from rlcc.gate import comparison, gate
 from rlcc.gate.certified import Certified
 from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.gate.fidelity import ROLES, Comparison, compare
-from rlcc.gate.gate import Evidence
+from rlcc.gate.job import Evidence
 from rlcc.gate.names import named
 from rlcc.gate.neighbourhood import Outside
 from rlcc.gate.provenance import PARENTS
@@ -140,7 +140,7 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
             made.asked.setdefault(name, []).append((given, named))
             return answer()
 
-        monkeypatch.setattr(gate, name, part)
+        monkeypatch.setattr(gate if hasattr(gate, name) else comparison, name, part)
 
     outcomes = [
         lambda: PolicyMetrics("teacher", "many-to-one:2", (3,), (METRICS,)),
@@ -173,15 +173,15 @@ def stage(good: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> Stage:
     answering("distance_again", lambda: made.found_again())
     answering("same_eyes", lambda: EYES.model_copy(update={"passed": made.same_eyes}))
     monkeypatch.setattr(gate.StatesMet, "watching", lambda self, runs: runs)
-    monkeypatch.setattr(gate, "native", lambda policy, weights: ("native", policy, weights))
-    monkeypatch.setattr(gate, "interpreted_program", lambda program, installed: ("program", program, installed))
+    monkeypatch.setattr(comparison, "native", lambda policy, weights: ("native", policy, weights))
+    monkeypatch.setattr(comparison, "interpreted_program", lambda program, installed: ("program", program, installed))
 
     def network(*given: Any, **named: Any) -> list[PolicyMetrics]:
         made.asked.setdefault("network", []).append((given, named))
         made.meanwhile()
         return [outcome() for outcome in outcomes]
 
-    monkeypatch.setattr(gate.closed_loop, "run", network)
+    monkeypatch.setattr(comparison.closed_loop, "run", network)
     return made
 
 
@@ -320,7 +320,7 @@ def test_into_the_cells_of_knobs_that_are_set_anew_nothing_looks(stage: Stage) -
             teacher=SimpleNamespace(policy=None, weights=None, hash=""),
         )
         job = SimpleNamespace(say=stage.said.append, options=options())
-        checks, measured = gate._around_the_states(job, pupil, None)  # type: ignore[arg-type]
+        checks, measured = comparison.around_the_states(job, pupil, None)  # type: ignore[arg-type]
         assert ("furthest" in stage.asked, "distance" in stage.asked, len(checks)) == (looked, looked, 3)
         assert [check.value.startswith("not ") for check in checks[1:]] == [not looked] * 2
         assert [part is not None for part in measured.values()] == [looked, looked]
@@ -618,13 +618,14 @@ def test_a_folder_that_changes_while_it_is_judged_is_refused(
     copied: Stage, resealed: Any, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """Whenever it happens, and though the new one is sealed too."""
-    answer = getattr(gate, when)
+    place = comparison if when == "compare" else gate
+    answer = getattr(place, when)
 
     def meanwhile(*given: Any, **named: Any) -> Any:
         reseal(copied, resealed, lambda folder: (folder / "rlcc_policy.h").write_text("/* another */\n"))
         return answer(*given, **named)
 
-    monkeypatch.setattr(gate, when, meanwhile)
+    monkeypatch.setattr(place, when, meanwhile)
     with pytest.raises(InputError, match=r"was changed while it was (judged|read)"):
         copied.judge()
 

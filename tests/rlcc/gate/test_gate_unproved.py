@@ -13,7 +13,7 @@ from decision.ir.forest import Forest, oblivious
 from decision.policy.policy import Policy
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from rlcc.gate import gate
+from rlcc.gate import comparison
 from rlcc.recipe import Neighbourhood, load_recipe, teacher_path
 from teachers.load import load
 from teachers.teacher import make_teacher
@@ -56,7 +56,7 @@ def pair_of(architecture: dict[str, Any]) -> Any:
 def test_the_row_of_all_states_is_always_there(architecture: str, proof: bool) -> None:
     allowed = Neighbourhood(proof=proof)
     job: Any = SimpleNamespace(say=lambda _: None, options=SimpleNamespace(neighbourhood=allowed))
-    checks, measured = gate._around_the_states(job, pair_of(ARCHITECTURES[architecture]), None)
+    checks, measured = comparison.around_the_states(job, pair_of(ARCHITECTURES[architecture]), None)
     assert [check.id for check in checks[1:]] == ["teacher.deviation", "teacher.deviation_bound"]
     row = checks[-1]
     assert (row.passed, row.value) == (not proof, "not proved")

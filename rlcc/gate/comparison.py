@@ -1,0 +1,147 @@
+"""A policy compared with its teacher: actions on rollouts and around all states, and both in the same networks.
+
+The network drives the integer program, which the vectors and the proof hold the C to. A policy without a teacher runs
+in the networks alone.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from decision.artefact.errors import InputError
+from decision.ir.ranks import with_values
+from decision.policy.deciders import Pupil
+from decision.policy.network_policy import NetworkPolicy
+from decision.policy.records import Trajectories
+from distill.driving import LATER_PS
+from emulator.shared import shared_library
+from netsim.policies import Installed, PolicySpec, compiled, native
+from netsim.policies import program as interpreted_program
+from rlcc.gate import closed_loop
+from rlcc.gate.checks import all_states, neighbourhood, same_eyes, undefined_in_states, without_cells
+from rlcc.gate.closed_loop import Entry, PolicyMetrics
+from rlcc.gate.fidelity import LATER, STUDENT, TEACHER
+from rlcc.gate.held import network_of
+from rlcc.gate.job import Job, Pair
+from rlcc.gate.judgement import StatesMet, sampling
+from rlcc.gate.neighbourhood import furthest
+from rlcc.gate.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
+from rlcc.gate.triggers import Shares, share
+from rlcc.gate.verdict import Check
+from verify.check.beside import distance_again
+from verify.check.refused import Refused
+from verify.deviation.distance import distance
+from verify.trusted.certificate import Certificate
+
+NO_CELLS = "an int8 network has no thresholds, so no cells: states that no rollout holds are not looked into"
+NO_DISTANCE = "these agents set knobs anew, not a multiplier of a rate; actions are compared on rollouts only"
+SCORES = "its trees score the entries of a table; how far a score is from a teacher's action is not defined"
+OTHER_EYES = "student and teacher do not observe or set the same"
+
+
+def held_out(job: Job, pair: Pair) -> "HeldOut":
+    """The teacher's rollouts; read one after the other, unless they are needed again."""
+    options, match, given = job.options, job.options.match, job.evidence.rollouts
+    where, again = job.evidence.deployment, pair.pupil.trigger is not None
+    job.say("actions beside the teacher's")
+    if given is not None:
+        read = given_rollouts(given, pair.teacher, where)
+        return HeldOut(list(read) if again else read, f"rollouts {given.name}")
+    made = own_rollouts(pair.teacher, match.scenarios or options.scenarios, match, where)
+    return HeldOut(made, f"rollouts of seed {match.seed}")
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Trajectories of the teacher that no training saw, and their name."""
+
+    runs: Iterable[Trajectories]
+    named: str
+
+
+def fired(job: Job, pair: Pair, held_out: HeldOut) -> Shares:
+    """How often triggers fire: the teacher's in its rollouts, the program's where it drives itself."""
+    options, match = job.options, job.options.match
+    names = match.scenarios or options.scenarios
+    with _deciding(job, pair.pupil) as ours:
+        driven = driven_by(ours, names, match, job.evidence.deployment)
+    return Shares(share(driven), share(held_out.runs))
+
+
+def compared(
+    job: Job, pair: Pair, latency_ps: int, held_out: HeldOut, met: StatesMet
+) -> tuple[Errors, list[PolicyMetrics]]:
+    """Actions on held-out rollouts, then both in the same networks."""
+    pupil = pair.pupil
+    runs, named = met.watching(held_out.runs), held_out.named
+    errors = compare(with_values(job.program), pupil.observation, pupil.params(), pair.teacher, runs, named)
+    # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
+    theirs = native(pair.teacher.policy, pair.teacher.weights)
+    seen = sampling(len(job.options.scenarios))
+    with _deciding(job, pupil) as ours:
+        entries = [
+            Entry(TEACHER, theirs, latency_ps, seen),
+            Entry(STUDENT, ours, latency_ps, seen),
+            Entry(LATER, theirs, latency_ps + LATER_PS),
+        ]
+        return errors, _in_networks(job, entries)
+
+
+def alone(job: Job, policy: Pupil, latency_ps: int) -> list[PolicyMetrics]:
+    """A policy without a teacher in the gate's networks."""
+    with _deciding(job, policy) as ours:
+        return _in_networks(job, [Entry(STUDENT, ours, latency_ps, sampling(len(job.options.scenarios)))])
+
+
+def _in_networks(job: Job, entries: list[Entry]) -> list[PolicyMetrics]:
+    """Returns the metrics of every entry in the gate's networks."""
+    options = job.options
+    return closed_loop.run(
+        entries,
+        options.scenarios,
+        options.seeds,
+        deployment=job.evidence.deployment,
+        duration_ps=options.duration,
+        window_ps=options.window,
+        progress=job.say,
+    )
+
+
+@contextmanager
+def _deciding(job: Job, pupil: Pupil) -> Iterator[PolicySpec]:
+    """The integer program, interpreted; of a network, whose operator the simulator does not have, the C that is as rlcc
+    emits it, compiled for this machine."""
+    installed = Installed.of(pupil, job.program)
+    if job.program.network is None:
+        yield interpreted_program(job.program, installed)
+        return
+    with shared_library(job.build.firmware) as library:
+        yield compiled(library, installed)
+
+
+def around_the_states(job: Job, pair: Pair, certificate: Certificate | None) -> tuple[list[Check], dict[str, Any]]:
+    """Actions in every cell of the forest, also in states that no network here has met; and in all states, as the
+    certificate has it, else where that can be proved. Three rows for every decider."""
+    eyes, asked, teacher = same_eyes(pair.pupil, pair.teacher.policy), job.options.neighbourhood, pair.teacher
+    nothing: dict[str, Any] = {"neighbourhood": None, "distance": None}
+    if not pair.pupil.observation.agents.context:
+        return [eyes, without_cells(NO_DISTANCE, passed=True), undefined_in_states(NO_DISTANCE)], nothing
+    if not eyes.passed:
+        return [eyes, without_cells(OTHER_EYES, passed=False), all_states(OTHER_EYES, asked)], nothing
+    if isinstance(pair.pupil, NetworkPolicy):
+        return [eyes, without_cells(NO_CELLS, passed=not asked.proof), all_states(NO_CELLS, asked)], nothing
+    if pair.pupil.forest.outputs > 1:
+        return [eyes, without_cells(SCORES, passed=not asked.proof), all_states(SCORES, asked)], nothing
+    job.say("actions in the cells of the forest")
+    outside = furthest(pair.pupil, teacher, asked)
+    checks, measured = [eyes, neighbourhood(outside, asked)], {"neighbourhood": vars(outside)}
+    claim = None if certificate is None else certificate.teacher
+    if claim is None or (claim.share, claim.action) != (asked.share, asked.action):
+        job.say("actions in all states")
+        try:
+            claim = distance(pair.pupil, teacher.policy, teacher.weights, teacher.hash, asked.around, job.say)
+            distance_again(claim, pair.pupil, network_of(teacher), job.say)
+        except (InputError, Refused) as error:
+            return [*checks, all_states(str(error), asked)], measured | {"distance": {"refused": str(error)}}
+    return [*checks, all_states(claim, asked)], measured | {"distance": claim.model_dump(mode="json")}
