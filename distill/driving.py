@@ -120,13 +120,15 @@ def side_by_side(
         theirs.update((place, one.metrics) for place, one in zip(compare, outcomes[len(trials) :], strict=True))
 
     def apart(part: Sequence[Place]) -> Distances:
-        simulate([place for place in learnt if place in part], part)
+        # What is only learnt from is needed in any case; it goes along with the first part, and no core waits.
+        simulate([place for place in learnt if place in part or (place not in compared_in and place not in runs)], part)
         return distances({place: own[place] for place in part}, {place: theirs[place] for place in part}, tolerance)
 
-    standing = race(worst_first(networks.places(seeds), last), limit, -(-usable_cores() // 2), apart)
+    compared_in = networks.places(seeds)
+    standing = race(worst_first(compared_in, last), limit, -(-usable_cores() // 2), apart)
     if missing := [place for place in learnt if place not in runs]:
         simulate(missing)
-    in_order = [place for place in networks.places(seeds) if place in own]
+    in_order = [place for place in compared_in if place in own]
     return SideBySide(
         Driven([runs[place] for place in learnt], {place: own[place] for place in in_order}),
         {place: theirs[place] for place in in_order},

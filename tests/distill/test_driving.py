@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from distill import rollout
+from distill import driving, rollout
 from distill.closeness import distance
 from distill.driving import Networks, later_self, side_by_side
 from distill.options import DistillOptions, RolloutOptions
@@ -52,6 +52,24 @@ def test_only_what_is_compared_is_measured(teacher: Any) -> None:
     driven = side_by_side(policy, policy, networks, [1], DEFAULT).student
     assert [run.scenario for run in driven.runs] == ["many-to-one:2"]
     assert list(driven.metrics) == [("many-to-one:8", 1)]
+
+
+def test_what_is_only_learnt_from_runs_along_with_the_first_part(teacher: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One simulation after another would leave cores without work at the end of each part."""
+    batches: list[list[str]] = []
+    simulate_all = driving.run
+
+    def counted(trials: Any, **more: Any) -> Any:
+        batches.append(sorted({str(trial.scenario) for trial in trials}))
+        return simulate_all(trials, **more)
+
+    monkeypatch.setattr(driving, "run", counted)
+    monkeypatch.setenv("PYTHON_CPU_COUNT", "2")
+    policy = rollout.teacher_policy(teacher)
+    networks = Networks(["many-to-one:4"], 1 * MS, ["many-to-one:8", "many-to-one:2"], (0, 1 * MS), 900_000)
+    side = side_by_side(policy, policy, networks, [1], DEFAULT, limit=1.0)
+    assert batches == [["many-to-one:4", "many-to-one:8"], ["many-to-one:2"]]
+    assert [run.scenario for run in side.student.runs] == ["many-to-one:4"]
 
 
 def test_a_teacher_ten_nanoseconds_later_is_a_little_off_itself(teacher: Any) -> None:
