@@ -17,6 +17,7 @@ from codegen.vectors import Vectors
 from codegen.walk import Histogram, Walk, walk_of
 from decision.artefact.manifest import sha256
 from decision.ir.program import Op, Program
+from decision.policy.once_per_rtt import decides_once
 from decision.policy.probes import Probes
 
 
@@ -95,8 +96,14 @@ class Body:
     def misfit(self, target: Target, printer: Printer, context_bytes: int, limit: int) -> str | None:
         """Why the decider cannot go on the target, in one sentence; None where it can."""
         widest = max((len(f.parameters) for f in printer.functions()), default=0)
-        knobs = printer.program.interface.knob_names
-        return misfit(target, signals=printer.signals(), flow_bytes=context_bytes, arguments=widest, knobs=knobs)
+        return misfit(
+            target,
+            signals=printer.signals(),
+            flow_bytes=context_bytes,
+            arguments=widest,
+            knobs=printer.program.interface.knob_names,
+            once_per_rtt=decides_once(printer.program),
+        )
 
 
 def as_they_came(program: Program) -> Walk | None:

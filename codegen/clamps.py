@@ -95,6 +95,37 @@ def phase_rows(program: Program, defaults: dict[str, int], rng: np.random.Genera
     return rows
 
 
+def window_rows(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[tuple[str, Row]]:
+    """Labelled rows for every time between the event and what the context holds, which wraps, that is asked whether its
+    upper bits are some constant: the context's field is set so that it is at both ends of those times, and one off."""
+    rows: list[tuple[str, Row]] = []
+    for number, node in enumerate(program.nodes):
+        if node.op is not Op.EQ or program.nodes[node.args[1]].op is not Op.CONST:
+            continue
+        upper = program.nodes[node.args[0]]
+        field = _since_field(program, upper.args[0]) if upper.op is Op.SHR else None
+        if field is None:
+            continue
+        first, last = (program.nodes[node.args[1]].imm + end << upper.imm for end in (0, 1))
+        for point in sorted({0, first - 1, first, last - 1, last & U32_MAX, U32_MAX}):
+            columns = columns_of(program, _surroundings(program, defaults, rng)[:ROWS_A_POINT])
+            since = trace(_until(program, upper.args[0]), *split(program, columns))[upper.args[0]]
+            columns[field] = columns[field] + since - point & U32_MAX
+            label = f"edge:{_name(program.nodes[number])} {point}"
+            rows += [(label, _row(columns, index)) for index in range(ROWS_A_POINT)]
+    return rows
+
+
+def _since_field(program: Program, number: int) -> str | None:
+    """The key of the field that a node takes from a signal of the event, mod 2^32; None where it is no such node."""
+    node = program.nodes[number]
+    if node.op is not Op.WRAP_SUB:
+        return None
+    signal, field = (program.nodes[a] for a in node.args)
+    taken = field.op is Op.STATE and program.state[field.imm].storage == "uint32"
+    return program.key(field) if signal.op is Op.EVENT and taken else None
+
+
 def _points(limit: int, node: Node) -> Integers:
     # A step or a few: a step of the inflation alone may vanish in what is computed of it.
     values = {limit - 1, limit, limit + 1, limit + 4, limit // 2, 3 * limit // 4}

@@ -33,6 +33,8 @@ class Target:
     """Raw signals that the device does not give: a policy that looks at one would be blind there."""
     drops: tuple[str, ...] = ()
     """Knobs that the device has no setting for: the adapter drops them, unless its integrator says where they go."""
+    owner_bytes: int = 0
+    """Bytes more that the adapter keeps of whose a context is, for a policy that decides once a round trip."""
     keeps: tuple[str, ...] = ()
     """Knobs that the adapter keeps in the flow's context, four bytes each, beside its own."""
     most_arguments: int | None = None
@@ -73,6 +75,7 @@ TARGETS = {
         adapter_bytes=4,
         lacks=("queue_bytes",),
         drops=("in_flight_bytes",),
+        owner_bytes=4,
     ),
     "linux-bpf": Target(
         "linux-bpf",
@@ -141,20 +144,28 @@ def counters_kept(target: Target, signals: Set[str]) -> list[str]:
     return [name for name in target.counts if name in signals]
 
 
-def adapter_bytes(target: Target, signals: Set[str], knobs: Sequence[str]) -> int:
+def adapter_bytes(target: Target, signals: Set[str], knobs: Sequence[str], once_per_rtt: bool = False) -> int:
     """What the target's adapter keeps a flow, for a policy that looks at ``signals`` and sets ``knobs``."""
-    return target.adapter_bytes + 4 * (
-        len(counters_kept(target, signals)) + sum(name in knobs for name in target.keeps)
+    return (
+        target.adapter_bytes
+        + target.owner_bytes * once_per_rtt
+        + 4 * (len(counters_kept(target, signals)) + sum(name in knobs for name in target.keeps))
     )
 
 
 def misfit(
-    target: Target, *, signals: Set[str], flow_bytes: int, arguments: int, knobs: Sequence[str] = ()
+    target: Target,
+    *,
+    signals: Set[str],
+    flow_bytes: int,
+    arguments: int,
+    knobs: Sequence[str] = (),
+    once_per_rtt: bool = False,
 ) -> str | None:
     """Why the policy cannot go on the target, in one sentence; None where it can.
 
     ``signals``: raw signals that it looks at; ``flow_bytes``: size of rlcc_flow; ``arguments``: of the function that
-    takes most; ``knobs``: that it sets.
+    takes most; ``knobs``: that it sets; ``once_per_rtt``: it does not decide on late answers.
     """
     missing = [name for name in target.lacks if name in signals]
     if missing:
@@ -162,7 +173,7 @@ def misfit(
             f"the policy looks at {missing[0]}, which the target {target.name} does not give; choose another target or "
             f"distil a policy without it"
         )
-    adapter = adapter_bytes(target, signals, knobs)
+    adapter = adapter_bytes(target, signals, knobs, once_per_rtt)
     if flow_bytes + adapter > target.context_bytes:
         return (
             f"the flow context takes {flow_bytes + adapter} bytes ({flow_bytes} of the policy, {adapter} of the "

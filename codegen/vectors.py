@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from codegen.clamps import clamp_rows, phase_rows
+from codegen.clamps import clamp_rows, phase_rows, window_rows
 from codegen.edges import Pool, make_pool, points_of, stored_key, trees_node
 from codegen.inputs import Row, anything, columns_of, field_range, keys, plausible, split
 from codegen.joint import Group
@@ -70,7 +70,7 @@ def make(
     rows += [("random", plausible(program, defaults, rng)) for _ in range(random_rows)]
     rows += [("random:any", anything(program, rng)) for _ in range(random_rows // 2)]
     rows += _extremes(program, defaults, rng) + clamp_rows(program, defaults, rng)
-    rows += phase_rows(program, defaults, rng)
+    rows += phase_rows(program, defaults, rng) + window_rows(program, defaults, rng)
     rows += more
     edges = Edges(0, 0)
     if trees_node(program) is not None:

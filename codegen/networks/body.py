@@ -24,6 +24,7 @@ from decision.ir.program import Program
 from decision.policy.features import PreviousAction
 from decision.policy.network_policy import NAME as NETWORK_NAME
 from decision.policy.network_policy import NetworkPolicy
+from decision.policy.once_per_rtt import decides_once
 from decision.policy.probes import Probes
 
 
@@ -89,7 +90,7 @@ class NetworkBody(Body):
         if target.form is not None:
             return f"the target {target.name} takes trees only, its verifier no loops over tables; choose another"
         policy, used = self.decider, printer.signals()
-        adapter = adapter_bytes(target, used, printer.program.interface.knob_names)
+        adapter = adapter_bytes(target, used, printer.program.interface.knob_names, decides_once(printer.program))
         if context_bytes + adapter > limit:
             lstm = policy.network.lstm
             state = f"{2 * lstm.units} state values of the LSTM in " if lstm else ""

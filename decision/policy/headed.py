@@ -43,6 +43,10 @@ class Headed:
         return self.header.probes
 
     @property
+    def once_per_rtt(self) -> bool:
+        return self.header.once_per_rtt
+
+    @property
     def trigger(self) -> Trigger | None:
         return self.header.trigger
 

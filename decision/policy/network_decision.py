@@ -63,10 +63,11 @@ def build(
     inputs: tuple[Input, ...],
     network: Int8Network,
     start: Start | None = None,
+    once_per_rtt: bool = False,
 ) -> Program:
     """The decision program of a network. ``inputs``: one a feature of the observation."""
     b = ProgramBuilder(Forest((), (), (0,), action.leaf_bits), observation.agents, network=network)
-    history = history_of(b, observation, start)
+    history = history_of(b, observation, start, once_per_rtt)
     rows = _observe(history, observation, action, inputs)
     operands = [row[lag] for lag in range(observation.window) for row in rows]
     if len(operands) != network.inputs:

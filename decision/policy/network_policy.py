@@ -35,7 +35,7 @@ class NetworkPolicy(Headed):
     def program(self) -> Program:
         """The decision program."""
         action = self.action if isinstance(self.action, Choice) else scale_of(self.action, "an int8 network")
-        return build(self.observation, action, self.inputs, self.network, self.start)
+        return build(self.observation, action, self.inputs, self.network, self.start, self.once_per_rtt)
 
     def save(self, folder: Path) -> None:
         """Write network.json into an artefact folder."""

@@ -218,7 +218,8 @@ class Header(_Strict):
     """The fields that a policy, a student and a quantised network have in common: what an agent observes and sets.
 
     ``start``: how flows start, brake once and recover; ``in_flight``: what they may have in flight, by their rate;
-    ``probes``: when they ask for their RTT; ``trigger``: when the policy decides at all. None: not so."""
+    ``probes``: when they ask for their RTT; ``once_per_rtt``: an answer to a request from before the last decision is
+    counted, not decided on; ``trigger``: when the policy decides at all. None: not so."""
 
     observation: Observation
     action: AnyAction
@@ -226,6 +227,7 @@ class Header(_Strict):
     start: Start | None = Field(default=None, exclude_if=_is_none)
     in_flight: InFlight | None = Field(default=None, exclude_if=_is_none)
     probes: Probes | None = Field(default=None, exclude_if=_is_none)
+    once_per_rtt: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda once: not once)
     trigger: Trigger | None = Field(default=None, exclude_if=_is_none)
 
     @model_validator(mode="before")
@@ -250,6 +252,8 @@ class Header(_Strict):
             )
         if self.probes is not None and interface not in FLOW_NAMES:
             raise ValueError(f"probes are of flows, which ask for their RTT, and agents of {interface} are none")
+        if self.once_per_rtt and interface not in FLOW_NAMES:
+            raise ValueError(f"once_per_rtt is of flows, which ask for their RTT, and agents of {interface} are none")
         return self
 
     @property

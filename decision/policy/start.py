@@ -46,6 +46,7 @@ from decision.ir.program import Op, Program, ProgramBuilder
 from decision.policy.device_rate import held_to_device
 from decision.policy.features import Place
 from decision.policy.features.flow import rtt_over_base
+from decision.policy.once_per_rtt import late_answer
 from decision.policy.rate import widened, within_limits
 
 
@@ -106,9 +107,9 @@ class Start(_Strict):
 @dataclass(frozen=True)
 class Step:
     """Nodes. ``rate`` (Q0.30) is in force before the decision, ``held`` (also as Q0.32) what the context has of it: the
-    same but for a new flow. ``made``: 1 where the phase makes the step, as it does a new flow's; then the rate is
-    ``rate_made`` after it. ``phase_bits``: the phase after it, whoever makes it, where it stands in the context's word.
-    """
+    same but for a new flow. ``made``: 1 where the phase makes the step, as it does a new flow's, or where the answer is
+    late; then the rate is ``rate_made`` after it. ``phase_bits``: the phase after it, whoever makes it, where it stands
+    in the context's word. ``late``: 1 where nothing is decided; None where every answer is decided on."""
 
     rate: int
     held: int
@@ -116,16 +117,18 @@ class Step:
     made: int
     rate_made: int
     phase_bits: int
+    late: int | None = None
 
 
-def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
+def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = False) -> Step:
     """What the phase makes of an event."""
     stored = b.state_in("rate_q30", "uint32", FLOW_START.context[0].meaning)
+    too_late = late_answer(b) if once_per_rtt else None
     line_rate, none, settled = b.const(LINE_RATE_Q30), b.const(0), b.const(Phase.SETTLED)
     is_new = b.add(Op.EQ, (stored, none), name="is_new_flow")
     phase = b.add(Op.SHR, (stored,), PHASE_SHIFT, "phase", "of the flow's start")
     held_q32 = widened(b, stored, "rate_held", "no phase")
-    held = b.add(Op.SHR, (held_q32,), 32 - PHASE_SHIFT, "rate_held_q30", "rate in force; 0 = new flow")
+    kept = held = b.add(Op.SHR, (held_q32,), 32 - PHASE_SHIFT, "rate_held_q30", "rate in force; 0 = new flow")
     first_rate = b.add(Op.MIN, (b.param("rate_initial_q30"), line_rate), name="rate_first_q30")
     asked = b.add(Op.SELECT, (is_new, first_rate, held), name="rate_now_q30", note="rate in force")
     rate = held_to_device(b, asked)
@@ -143,6 +146,10 @@ def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
     alarm = b.add(Op.MAX, (lost, late))
     brakes_now = b.add(Op.MIN, (not_settled, alarm))
     made = b.add(Op.MAX, (grows, brakes_now), name="made", note="by the phase, not by the policy")
+    if too_late is not None:
+        made = b.add(
+            Op.MAX, (too_late, made), name="unasked", note="the policy: the phase makes the step, or none is made"
+        )
 
     # From here on the phase makes the step.
     brakes = b.add(Op.MIN, (b.add(Op.MAX, (starts, armed)), alarm), name="brakes")
@@ -161,25 +168,29 @@ def step(b: ProgramBuilder, start: Start, place: Place) -> Step:
     halved = b.add(Op.SHR, (within_limits(b, wanted),), 1, "rate_half_q30")
     even = b.add(Op.SHL, (halved,), 1, "rate_even_q30", "bit 0 is 0")
     rate_made = b.add(Op.ADD, (even, brakes), name="rate_made_q30", note="odd where it has just braked")
+    if too_late is not None:
+        rate_made = b.add(Op.SELECT, (too_late, kept, rate_made), name="rate_unasked_q30")
 
     half = b.add(Op.SHR, (asked,), 1, "rate_now_half_q30")
     odd = b.add(Op.GT, (asked, b.add(Op.SHL, (half,), 1, "rate_now_even_q30", "less than rate_now_q30 if bit 0 is 1")))
     first = b.add(Op.MIN, (b.add(Op.EQ, (starts, none)), odd), name="is_first", note="response since the brake")
     room = b.add(Op.GT, (b.param("rate_max_q30"), more))
     goes_on = b.add(Op.SELECT, (below, room, first), name="goes_on", note="1: the phase stays")
-    kept = b.add(Op.SELECT, (starts, b.const(Phase.STARTING), b.const(Phase.RECOVERING)), name="phase_kept")
+    going = b.add(Op.SELECT, (starts, b.const(Phase.STARTING), b.const(Phase.RECOVERING)), name="phase_kept")
     ended = b.add(Op.SELECT, (starts, b.const(Phase.ARMED), settled), name="phase_ended")
-    after = b.add(Op.SELECT, (goes_on, kept, ended), name="phase_next")
+    after = b.add(Op.SELECT, (goes_on, going, ended), name="phase_next")
     phase_made = b.add(Op.SELECT, (brakes, b.const(Phase.RECOVERING), after), name="phase_made")
     made_bits = b.add(Op.SHL, (phase_made,), PHASE_SHIFT, "made_bits", "phase_made, where the context has it")
     held_bits = b.add(Op.SHL, (phase,), PHASE_SHIFT, "held_bits", "phase, where the context has it")
+    if too_late is not None:
+        made_bits = b.add(Op.SELECT, (too_late, held_bits, made_bits), name="unasked_bits")
     phase_bits = b.add(
         Op.SELECT,
         (made, made_bits, held_bits),
         name="after_bits",
         note="phase after it, where the context has it",
     )
-    return Step(rate, held, held_q32, made, rate_made, phase_bits)
+    return Step(rate, held, held_q32, made, rate_made, phase_bits, too_late)
 
 
 def finish_start(b: ProgramBuilder, nodes: Step, rate: int) -> int:

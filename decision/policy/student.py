@@ -30,7 +30,7 @@ class Student(Headed):
 
     @cached_property
     def _program(self) -> Program:
-        return build(self.observation, self.action, self.forest, self.start, self.trigger)
+        return build(self.observation, self.action, self.forest, self.start, self.trigger, self.once_per_rtt)
 
     def program(self) -> Program:
         """The whole decision as an integer program, built once."""

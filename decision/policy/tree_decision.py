@@ -17,6 +17,7 @@ from decision.ir.program import Op, Program, ProgramBuilder
 from decision.policy.actions import Action, Choice, Scale, clamp
 from decision.policy.features import AnyFeature, PreviousAction
 from decision.policy.in_flight import in_flight
+from decision.policy.once_per_rtt import hold, late_answer
 from decision.policy.policy import Observation
 from decision.policy.rate import knob, rate_in_force, scaled_rate, within_limits
 from decision.policy.start import Start, Step, finish_start, step
@@ -46,6 +47,7 @@ def build(
     forest: Forest,
     start: Start | None = None,
     trigger: Trigger | None = None,
+    once_per_rtt: bool = False,
 ) -> Program:
     """The decision program of a student; its last sum is the trigger's, where there is one. Features that no tree looks
     at are neither computed nor remembered."""
@@ -64,7 +66,7 @@ def build(
     compact = forest.only_used()
     b = ProgramBuilder(compact, observation.agents)
 
-    history = history_of(b, observation, start)
+    history = history_of(b, observation, start, once_per_rtt)
     values = _observe(history, observation, action, {name.removeprefix(SAVED) for name in compact.features})
     kept = _saved(history, observation, action, [name for name in compact.features if name.startswith(SAVED)])
     values |= kept
@@ -84,12 +86,18 @@ def build(
     return set_anew(history, action, action.knobs(b, [row]), fired)
 
 
-def history_of(b: ProgramBuilder, observation: Observation, start: Start | None) -> "History":
-    """The history of an agent, with the knob that it keeps in force, where it keeps one, and the step of its phase."""
+def history_of(
+    b: ProgramBuilder, observation: Observation, start: Start | None, once_per_rtt: bool = False
+) -> "History":
+    """The history of an agent, with the knob that it keeps in force, where it keeps one, the step of its phase, and
+    whether an answer is late, where not every one is decided on."""
     if start is not None:
-        nodes = step(b, start, observation.place)
-        return History(b, nodes.held, nodes.held_q32, nodes)
-    return History(b, *rate_in_force(b)) if b.interface.context else History(b)
+        nodes = step(b, start, observation.place, once_per_rtt)
+        return History(b, nodes.held, nodes.held_q32, nodes, nodes.late)
+    if not b.interface.context:
+        return History(b)
+    in_force = rate_in_force(b)
+    return History(b, *in_force, late=late_answer(b) if once_per_rtt else None)
 
 
 def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
@@ -100,10 +108,14 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
         rate = within_limits(b, scaled_rate(b, history.in_force_q32, shown))
         if start is None:
             b.state_out("rate_q30", rate)
+            if history.late is not None:
+                rate = b.add(Op.SELECT, (history.late, history.in_force, rate), name="rate_after_q30")
         else:
             rate = finish_start(b, start, rate)
             shown = b.add(Op.SELECT, (start.made, b.const(0), shown), 0, "action_q16", "none of the phase's")
         history.write({"action": shown})
+        if history.late is not None:
+            hold(b, history.late, None if start is None else start.made)
         capped = "in_flight_bytes" in b.interface.knob_names
         return b.finish(knob(b, rate), *([in_flight(b, rate)] if capped else []))
     return set_anew(history, action, decided)
@@ -131,13 +143,15 @@ def _saved(history: "History", observation: Observation, action: Action, names: 
 @dataclass
 class History:
     """The fields of a context that hold earlier decisions. ``in_force``: the knob where the action map decides, and
-    as Q0.32, where agents keep one; ``step``: that of the agent's phase, where it has one.
+    as Q0.32, where agents keep one; ``step``: that of the agent's phase, where it has one; ``late``: 1 where the answer
+    is not decided on, None where every one is.
     ``writes``: what each takes over, a node or, of what is yet to be decided, an expression."""
 
     b: ProgramBuilder
     in_force: int = -1
     in_force_q32: int = -1
     step: Step | None = None
+    late: int | None = None
     writes: dict[str, int | Expression] = field(default_factory=dict)
 
     def nodes(self) -> Nodes:

@@ -8,6 +8,7 @@ from codegen.targets import COUNTERS
 from decision.ir.formats import U32_MAX
 from decision.ir.interpret import evaluate
 from decision.ir.program import Program
+from decision.policy.once_per_rtt import decides_once
 
 
 @dataclass
@@ -20,6 +21,8 @@ class Flow:
     """Where the program sets it."""
     state: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    late: bool = False
+    """The last answer was not decided on: it left the context as it was, which no decision does."""
 
     def count(self, **more: int) -> None:
         """An event that only counts."""
@@ -34,7 +37,9 @@ class Flow:
         self.state = {name: int(values[0]) for name, values in after.items()}
         self.rate, *others = (int(values[0]) for values in knobs)
         self.in_flight = others[0] if others else 0
-        self.counts = dict.fromkeys(COUNTERS, 0)
+        self.late = decides_once(self.program) and self.state == state
+        if not self.late:
+            self.counts = dict.fromkeys(COUNTERS, 0)
         return self.rate
 
     def without_decision(self, params: dict[str, int]) -> int:

@@ -55,7 +55,7 @@ def with_options(student: Student, *names: str) -> Student:
     said |= {"target_ratio": 2.0} if "target_ratio" in names else {}
     observation = student.observation.model_copy(update=said)
     tables = {name: table for name, table in TABLES.items() if name in names}
-    return student.with_parts(observation=observation, **tables)
+    return student.with_parts(observation=observation, once_per_rtt="once_per_rtt" in names, **tables)
 
 
 STUDENTS = {
@@ -67,4 +67,7 @@ STUDENTS = {
 STUDENTS["carrying"] = grown(CARRYING, 1, trees=6)
 STUDENTS["options"] = with_options(STUDENTS["rl_cc"], "start", "in_flight")
 STUDENTS["told"] = with_options(STUDENTS["rl_cc"], "device_rate")
+STUDENTS["once"] = with_options(STUDENTS["counting"], "once_per_rtt")
+STUDENTS["all-once"] = with_options(STUDENTS["rl_cc"], "start", "in_flight", "once_per_rtt")
+STUDENTS["losing-once"] = with_options(STUDENTS["losing"], "once_per_rtt")
 STUDENTS["tunable"] = with_options(STUDENTS["rl_cc"], "target_ratio")

@@ -12,7 +12,9 @@ from target_students import STUDENTS
 
 from codegen.emit import emit
 from decision.artefact.manifest import writing
+from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.policy.once_per_rtt import decides_once
 
 DEVICE = Path(__file__).parent / "devices" / "doca.c"
 SOURCES = ("rlcc_policy.c", "rlcc_doca_pcc.c", DEVICE)
@@ -81,8 +83,9 @@ def drive(
     rng = np.random.default_rng(seed)
     program, defaults = STUDENTS[student].program(), STUDENTS[student].params()
     params = defaults
-    counters, stored = (ctypes.c_uint32 * 4)(), (ctypes.c_uint32 * len(defaults))(*defaults.values())
-    expected = [0, 0, 0, 0]
+    once = decides_once(program)
+    counters, stored = (ctypes.c_uint32 * (6 if once else 4))(), (ctypes.c_uint32 * len(defaults))(*defaults.values())
+    expected = [0] * len(counters)
     flows: dict[int, Flow] = {}
     wrong = []
     for number in range(events):
@@ -98,6 +101,9 @@ def drive(
         model = flows.setdefault(flow, Flow(program))
         kind = int(rng.choice([CNP, TX, ACK, NACK, RTT]))
         sent, answered = round_trips(rng)
+        if once and rng.random() < 0.3 and "decided_ns" in model.state:  # one of another queue pair of the context
+            sent = (model.state["decided_ns"] - int(rng.integers(1, 1 << 14))) & U32_MAX
+            answered = (sent + int(rng.integers(1 << 14))) & U32_MAX
         units, coalesced = int(rng.integers(1 << 8)), int(rng.integers(4))
         times = max(coalesced, 1)
         sets = caps and (kind == RTT or model.rate == 0)
@@ -109,7 +115,9 @@ def drive(
             )
             rate = model.without_decision(params)
         if number >= events // 3:
-            expected[0] += kind == RTT
+            expected[0] += kind == RTT and not model.late
+            if once:
+                expected[4] += kind == RTT and model.late
             expected[1] += times * (kind == CNP)
             expected[2] += times * (kind == NACK)
         fields = {"request_sent_ns": sent, "response_ns": answered, "sent_32bytes": units, "num_coalesced": coalesced}
@@ -176,6 +184,62 @@ def test_a_broken_adapter_is_noticed(name, firmware, library):
     folder = firmware("counting", "doca-pcc")
     device = Device(library(folder, *SOURCES, edit=("rlcc_doca_pcc.c", *MUTANTS[name])))
     assert drive(device, "counting") != []
+
+
+ONCE_MUTANTS = {
+    "late answers reset what is counted": ("if (RLCC_DECIDED(&context->flow, &decided)) {", "if (1) {"),
+    "late answers are counted as decisions": ("counted, RLCC_COUNT_LATE, 1U", "counted, RLCC_COUNT_DECISIONS, 1U"),
+}
+
+
+@pytest.mark.parametrize("name", ONCE_MUTANTS)
+def test_a_broken_adapter_of_a_policy_that_decides_once_is_noticed(name, firmware, library):
+    edit = ("rlcc_doca_pcc.c", *ONCE_MUTANTS[name])
+    assert drive(Device(library(firmware("once", "doca-pcc"), *SOURCES, edit=edit)), "once") != []
+
+
+def test_late_answers_decided_on_are_noticed(firmware, library):
+    """The rule itself, broken in the C: an answer to a request from before the last decision is decided on."""
+    edit = ("rlcc_policy.c", "(asked_since_high == 1023U)", "(asked_since_high == 1024U)")
+    assert drive(Device(library(firmware("once", "doca-pcc"), *SOURCES, edit=edit)), "once") != []
+
+
+OWNER = "-DRLCC_OWNER(of)=rlcc_owner_of(of)", "-include", str(DEVICE.with_name("owner.h"))
+
+
+def owned(device: Device, owners: list[int]) -> tuple[list[int], int]:
+    """TX events of these owners on one context, 320 bytes each: counters 4 and 5, and the bytes it has counted."""
+    counters = (ctypes.c_uint32 * 6)()
+    device.give("device_counters", counters)
+    place = ctypes.c_uint32.in_dll(device.code, "device_owner")
+    for owner in owners:
+        place.value = owner
+        device.event(0, type=TX, sent_32bytes=10)
+    return list(counters)[4:], list(device.contexts[0])[SENT_BYTES]
+
+
+SENT_BYTES = 9
+"""Word of the context of `once`: 20 bytes of the policy, its rate, its owner, then counters, the last of them."""
+
+
+def test_a_foreign_context_is_not_taken(firmware, library):
+    """What another function's or queue pair's events count is not the context's own; the owner is the first."""
+    device = Device(library(firmware("once", "doca-pcc"), *OWNER, *SOURCES))
+    assert owned(device, [7, 7, 9, 7, 9, 9]) == ([0, 3], 3 * 320)
+
+
+def test_where_nobody_tells_of_owners_none_is_foreign(firmware, library):
+    device = Device(library(firmware("once", "doca-pcc"), *SOURCES))
+    assert owned(device, [7, 9, 9]) == ([0, 0], 3 * 320)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("(owner != context->owner)", "(owner == 12345U)"), ("context->owner = owner;", "context->owner = 1U;")],
+)
+def test_a_foreign_context_that_is_taken_is_noticed(old, new, firmware, library):
+    device = Device(library(firmware("once", "doca-pcc"), *OWNER, *SOURCES, edit=("rlcc_doca_pcc.c", old, new)))
+    assert owned(device, [7, 7, 9, 7, 9, 9]) != ([0, 3], 3 * 320)
 
 
 def test_events_of_another_slot_go_to_the_internal_algorithm(firmware, library):

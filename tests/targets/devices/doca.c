@@ -10,6 +10,7 @@ struct doca_pcc_dev_event {
 
 uint32_t *device_params, *device_counters; /* NULL: none */
 uint32_t device_foreign_calls;
+uint32_t device_owner;          /* of the event in hand, where a build asks */
 uint32_t device_in_flight;      /* set last, where a build does */
 uint32_t device_metadata[3];    /* algorithm, parameters, counters */
 uint32_t device_param[30][3];   /* default, most, least */

@@ -1,0 +1,65 @@
+"""At most one decision a round trip: `once_per_rtt = true` in policy.toml.
+
+    late = -2^22 <= request_sent_ns - decided_ns < 0 (mod 2^32), and the flow is not new
+
+A request that left before the last decision took effect brings back what that decision was made on, or older. Its
+answer is late: the context stays as it is, to the last bit, and the rate in force is given once more. The caller goes
+on counting. The context holds one field for it, ``decided_ns``, the response that was decided on last.
+
+A flow that alone has a context, and one request under way, has no late answer: nothing changes. Where queue pairs share
+a context each has requests of its own under way, and without this rule they make as many decisions a round trip on one
+rate. A window of 2^22 ns is what an RTT saturates at (``RTT_BITS``): a flow that was idle for longer than the clock's
+wrap misses one answer with a chance of 2^-10, never more than 4.2 ms of them.
+"""
+
+from decision.ir.forest import Forest
+from decision.ir.interface import Interface
+from decision.ir.interfaces.flow_rate import RTT_BITS
+from decision.ir.program import Op, Program, ProgramBuilder
+
+DECIDED = "decided_ns"
+"""The field of a context that holds it."""
+
+
+def late_answer(b: ProgramBuilder) -> int:
+    """Returns the node that is 1 where the event answers a request from before the last decision. To be called behind
+    the rate, which is a context's first field."""
+    known = b.add(Op.GT, (b.state_in("rate_q30", "uint32"), b.const(0)), name="known_flow")
+    decided = b.state_in(DECIDED, "uint32", "ns, wraps: the response that was decided on last")
+    b.state_out(DECIDED, b.event("response_ns"))
+    since = b.add(Op.WRAP_SUB, (b.event("request_sent_ns"), decided), name="asked_since_ns", note="the decision; wraps")
+    high = b.add(Op.SHR, (since,), RTT_BITS, "asked_since_high", "all ones: asked before it, by 2^22 ns at the most")
+    recent = b.add(Op.EQ, (high, b.const((1 << (32 - RTT_BITS)) - 1)), name="recent")
+    return b.add(Op.MIN, (known, recent), name="late", note="its request left before the last decision")
+
+
+def decides_once(program: Program) -> bool:
+    """Returns whether a program leaves late answers undecided."""
+    return any(field.name == DECIDED for field in program.state)
+
+
+def hold(b: ProgramBuilder, late: int, unasked: int | None = None) -> None:
+    """Leaves every field of the context as it is where an answer is late. Called when all of them are written.
+
+    ``unasked``: 1 where an answer is late or a flow's phase makes the step. Then the rate is held already, and the
+    other fields are where that is asked, so that the policy's own decisions do not ask again."""
+    for field in list(b.state):
+        held = b.state_in(field.name, field.storage)
+        if unasked is None:
+            b.state_out(field.name, b.add(Op.SELECT, (late, held, field.node)))
+        elif field.name != "rate_q30":
+            node = b.nodes[field.node]
+            chosen = node.op is Op.SELECT and node.args[0] == unasked
+            made, own = node.args[1:] if chosen else (field.node, field.node)
+            b.state_out(field.name, b.add(Op.SELECT, (unasked, b.add(Op.SELECT, (late, held, made)), own)))
+
+
+def late_program(interface: Interface) -> tuple[Program, int]:
+    """The rule alone and the node ``late``: what evaluators of another body (a teacher's network in floats) ask of each
+    event. Its context is the rate, of which only 0 counts, and ``decided_ns``."""
+    b = ProgramBuilder(Forest((), (), (0,), 0), interface)
+    rate = b.state_in("rate_q30", "uint32")
+    late = late_answer(b)
+    b.state_out("rate_q30", rate)
+    hold(b, late)
+    return b.finish(*[rate] * len(interface.knobs)), late
