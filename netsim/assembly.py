@@ -20,7 +20,7 @@ from netsim.engines import Engines
 from netsim.failures import changes
 from netsim.mixes import Mix, Steering, parts_of
 from netsim.network import LATEST_PS, MS, NS, Network
-from netsim.policies import DeciderPolicy, NativePolicy, interface_of, probes_of
+from netsim.policies import DeciderPolicy, NativePolicy, interface_of, once_per_rtt_of, probes_of
 from netsim.scenarios import Scenario
 from netsim.sites import Paths, Told
 from netsim.splitmix import keys
@@ -61,7 +61,7 @@ def build(
     bytes [flows]."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise InputError(f"the seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1")
-    latency_ps = whole_ps("decision latency", decision_latency_ps)
+    latency_ps = whole_ps("decision latency", decision_latency_ps) + network.actuation_ps
     if engines is not None and isinstance(spec, Mix):
         raise InputError("engines are one policy's; the parts of a mix share none, leave engines out")
     if engines is not None and (spec is None or isinstance(spec, BaselineSpec)):
@@ -91,7 +91,7 @@ def build(
             if starts_q30 is not None:
                 decider.set_initial(starts_q30)
         steered = outside if part is None else flows_interface(part)
-        takes_ps = latency_ps if own_ps is None else own_ps
+        takes_ps = latency_ps if own_ps is None else own_ps + network.actuation_ps
         flows = _core.CohortSpec(steered.site_name, len(steered.event), len(steered.knobs), decider, takes_ps)
         flows.set_steering(baseline, isinstance(part, BaselineSpec) and baseline is None, initial_rate, capped)
         if engines is not None:
@@ -143,6 +143,7 @@ def ends(network: Network, spec: Steering | None) -> "_core.Ends":
     core.probe_after_bytes = net.probe_after_bytes
     core.probe_latest_ps = LATEST_PS if net.probe_latest_ps is None else net.probe_latest_ps
     core.probe_first = net.probe_first
+    core.probe_a_context = net.probe_a_context and once_per_rtt_of(spec)
     if isinstance(spec, BaselineSpec):
         core.ack_each_packet = spec.acknowledge == "packet"
         core.telemetry = spec.needs_int
@@ -182,6 +183,7 @@ def check(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> 
         _check_mix(network, spec)
     for part in parts_of(spec):
         _check_steering(network, part)
+    _check_contexts(scenario, network, spec)
     fabric, net = place(scenario, network)
     for failure in network.failures:
         fabric.link_ports(failure.link)
@@ -193,7 +195,24 @@ def check(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> 
         )
 
 
+def _check_contexts(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> None:
+    """InputError where the flows that a host has all the time do not fill its contexts."""
+    if network.context_flows == 1 or isinstance(spec, BaselineSpec) or scenario.finite:
+        return
+    of_host = np.bincount(scenario.column("host"))
+    ragged = of_host[(of_host > network.context_flows) & (of_host % network.context_flows > 0)]
+    if ragged.size:
+        raise InputError(
+            f"scenario {scenario.name}: {network.context_flows} flows share a context, which does not divide the "
+            f"{ragged[0]} flows of a host; take a scenario or a number of them that does"
+        )
+
+
 def _check_mix(network: Network, mix: Mix) -> None:
+    if network.context_flows > 1:
+        raise InputError(
+            "network: contexts are shared by the flows of one policy; set context_flows to 1 where there is a mix"
+        )
     if network.device_limit_for_ps > 0:
         raise InputError("network: device_limit cuts what one policy sets; leave it out where there is a mix")
     highest = max(part.klass or 0 for part in mix.parts)
@@ -214,6 +233,10 @@ def _check_steering(network: Network, spec: Steering | None) -> None:
     if spec is not None and spec.needs_int and not network.telemetry:
         who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
         raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
+    if network.context_flows > 1 and spec is None:
+        raise InputError(
+            "network: decisions from outside have no context to share; set context_flows to 1, or take a policy"
+        )
     if network.device_limit_for_ps > 0 and isinstance(spec, BaselineSpec):
         raise InputError(f"network: device_limit cuts what a policy sets, and {spec.name} is a baseline; leave it out")
 
@@ -300,6 +323,10 @@ def network_config(net: Network, fabric: Topology) -> "_core.NetworkConfig":
     core.decision_late = net.decision_late
     core.decision_late_by_ps = net.decision_late_by_ps
     core.rtt_noise_ps = net.rtt_noise_ps
+    core.context_flows = net.context_flows
+    core.rate_scale = net.rate_scale
+    core.rate_step_q30 = net.rate_step_q30
+    core.rate_least_q30 = net.rate_least_q30
     core.device_limit = net.device_limit
     core.device_limit_from_ps = net.device_limit_from_ps
     core.device_limit_for_ps = net.device_limit_for_ps

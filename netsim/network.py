@@ -80,6 +80,13 @@ class Network:
     decision_late_by_ps: int = 10 * US  # .. by so much at the most (evenly), and holds up those made after it
     rtt_noise_ps: int = 0  # a response is stamped so much later at the most (evenly)
 
+    context_flows: int = 1  # of a NIC, one after another, that share one context and so one rate
+    probe_a_context: bool = False  # of those between them one probe is under way, where their policy decides once a RTT
+    rate_scale: float = 1.0  # on the wire, of the rate that a policy sets
+    rate_step_q30: int = 1  # of line rate, Q0.30: rates are multiples of it, rounded up, ..
+    rate_least_q30: int = 0  # .. and no lower than this
+    actuation_ps: int = 0  # from a decision's latency on, until its rate holds
+
     device_limit: float = 1.0  # of line rate: no flow of a policy has more in force while its NIC's limiter is on, ..
     device_limit_from_ps: int = 0  # .. from here on ..
     device_limit_for_ps: int = 0  # .. for so long ..
@@ -138,6 +145,16 @@ class Network:
             )
         if not self.decision_loss < 1 or not self.decision_late <= 1:
             raise InputError("network: decision_loss is a share below 1, decision_late one up to 1")
+        if not 1 <= self.context_flows <= 4096:
+            raise InputError(f"network: context_flows is {self.context_flows}; 1 to 4096 flows share a context")
+        if not 0 < self.rate_scale <= 1:
+            raise InputError(
+                f"network: rate_scale is {self.rate_scale}; it is a share of the rate that is set, above 0"
+            )
+        if not 1 <= self.rate_step_q30 <= 1 << 30 or self.rate_least_q30 > 1 << 30:
+            raise InputError("network: rate_step_q30 is 1 to 2^30, rate_least_q30 at most 2^30")
+        if self.actuation_ps > LATEST_PS:
+            raise InputError("network: actuation_ps is at most 100 s")
         if not 0 < self.device_limit <= 1:
             raise InputError(f"network: device_limit is {self.device_limit}; it is a share of line rate above 0")
         if max(self.device_limit_from_ps, self.device_limit_for_ps, self.device_limit_every_ps or 1) > LATEST_PS:

@@ -40,6 +40,7 @@ from decision.policy.device_rate import device_rate_program
 from decision.policy.features import Place
 from decision.policy.in_flight import InFlight
 from decision.policy.layers import GATES, PlacedLayer
+from decision.policy.once_per_rtt import late_program
 from decision.policy.policy import Policy
 from decision.policy.probes import Probes
 from decision.policy.start import Start, start_program
@@ -80,6 +81,11 @@ def probes_of(policy: object) -> Probes | None:
     return probes
 
 
+def once_per_rtt_of(policy: object) -> bool:
+    """Whether it counts answers to requests from before its last decision, and does not decide on them."""
+    return bool(getattr(policy, "once_per_rtt", False))
+
+
 @dataclass(frozen=True)
 class NativePolicy:
     """A teacher evaluated in C++. ``policy`` says what the weights mean. While it learns it may explore: ``explore`` is
@@ -102,6 +108,10 @@ class NativePolicy:
     @property
     def probes(self) -> Probes | None:
         return self.policy.probes
+
+    @property
+    def once_per_rtt(self) -> bool:
+        return self.policy.once_per_rtt
 
     @property
     def needs_int(self) -> bool:
@@ -147,22 +157,24 @@ class Installed:
 
     ``params``: the operator's, by their names in the interface; ``in_flight``: by which its cap follows other networks;
     ``probes``: when its flows ask for their RTT, where the network does not decide that; ``needs_int``: it reads queue
-    lengths."""
+    lengths; ``once_per_rtt``: it does not decide on late answers (decision/policy/once_per_rtt.py)."""
 
     params: Mapping[str, int]
     interface: Interface = field(default=FLOW_RATE, repr=False)
     in_flight: InFlight | None = None
     probes: Probes | None = None
     needs_int: bool = False
+    once_per_rtt: bool = False
 
     @staticmethod
     def of(pupil: Pupil, program: Program) -> "Installed":
         """As its teacher was trained; ``program``: its own."""
-        return Installed(pupil.params(), program.interface, pupil.in_flight, pupil.probes, reads_queues(program))
+        asked = pupil.probes, reads_queues(program), pupil.once_per_rtt
+        return Installed(pupil.params(), program.interface, pupil.in_flight, *asked)
 
     def device(self) -> "_core.DeviceConfig":
         """InputError where a parameter is missing or out of its range."""
-        return device(self.interface, self.params)
+        return device(self.interface, self.params, self.once_per_rtt)
 
 
 @dataclass(frozen=True)
@@ -182,6 +194,10 @@ class IntegerPolicy(ABC):
     @property
     def needs_int(self) -> bool:
         return self.installed.needs_int
+
+    @property
+    def once_per_rtt(self) -> bool:
+        return self.installed.once_per_rtt
 
     @abstractmethod
     def core(self, agents: int) -> "_core.CompiledDecider | _core.ProgramDecider | _core.CoreDecider":
@@ -432,6 +448,7 @@ def _native_config(policy: Policy, place: Place) -> "_core.NativeConfig":
         in_force=first,
         device=config,
         start=_start_config(start, place),
+        late=_late_config(policy),
         saved=policy.saved_size,
         groups=_rows(action),
     )
@@ -445,8 +462,9 @@ def _rows(action: Action) -> Sequence[int]:
 
 
 def _asks_programs(policy: Policy) -> bool:
-    """Integer programs have a part in what the network decides: a start, a cap, the NIC's own rate."""
-    return policy.start is not None or policy.in_flight is not None or policy.observation.device_rate
+    """Integer programs have a part in what the network decides: a start, a cap, the NIC's own rate, late answers."""
+    parts = policy.start is not None or policy.in_flight is not None
+    return parts or policy.observation.device_rate or policy.once_per_rtt
 
 
 def _start_config(start: Start | None, place: Place) -> "_core.StartConfig | None":
@@ -459,6 +477,14 @@ def _start_config(start: Start | None, place: Place) -> "_core.StartConfig | Non
         return None
     program, in_force = device_rate_program(place.interface)
     return _core.StartConfig(program_config(program), in_force, -1, -1)
+
+
+def _late_config(policy: Policy) -> "_core.LateConfig | None":
+    """Which answers are not decided on, as an integer program; None where every one is."""
+    if not policy.once_per_rtt:
+        return None
+    program, late = late_program(policy.observation.agents)
+    return _core.LateConfig(program_config(program), late)
 
 
 def _tape(tape: Tape) -> "_core.TapeConfig":

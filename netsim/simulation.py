@@ -61,6 +61,10 @@ class Measured:
         """What each flow is told of the network, by name, to read its records by [flows]."""
         return assembly.paths(self.scenario, *assembly.place(self.scenario, self.network)).places()
 
+    def late_answers(self, cohort: int = 0) -> int:
+        """How many answers a cohort has counted and not decided on since the start: `once_per_rtt` of its policy."""
+        return int(self._core.late_answers(self._number(cohort)))
+
     def start_recording(self, on: bool = True) -> None:
         """Keep the decisions of all cohorts from now on, or no longer."""
         for cohort in range(len(self.interfaces)):

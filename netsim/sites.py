@@ -65,8 +65,9 @@ def has_agents(interface: Interface) -> None:
         raise InputError(f"a simulation has no agents of the interface {interface.name}; it has {', '.join(SITES)}")
 
 
-def device(interface: Interface, params: Mapping[str, int]) -> "_core.DeviceConfig":
-    """The interface and an operator's parameters for integer firmware. InputError names the parameter that is wrong."""
+def device(interface: Interface, params: Mapping[str, int], once_per_rtt: bool = False) -> "_core.DeviceConfig":
+    """The interface and an operator's parameters for integer firmware; ``once_per_rtt``: nothing is decided on a late
+    answer. InputError names the parameter that is wrong."""
     if set(params) != set(interface.param_names):
         names = ", ".join(interface.param_names)
         raise InputError(f"the parameters must be {names}; got {', '.join(sorted(params)) or 'none'}")
@@ -83,4 +84,4 @@ def device(interface: Interface, params: Mapping[str, int]) -> "_core.DeviceConf
     first_knobs = before_the_first_decision(interface)
     follows = None if first_knobs is None else program_config(first_knobs)
     finer = [knob.finer for knob in interface.knobs]
-    return _core.DeviceConfig(len(interface.event), values, finer, initial, phase, follows)
+    return _core.DeviceConfig(len(interface.event), values, finer, initial, phase, follows, once_per_rtt)

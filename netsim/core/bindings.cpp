@@ -266,6 +266,9 @@ NB_MODULE(_core, m) {
           [](const Simulator &sim, std::uint32_t cohort) { return engine_events(cohort_of(sim, cohort), sim.now()); },
           "cohort"_a = 0)
       .def(
+          "late_answers", [](const Simulator &sim, std::uint32_t cohort) { return cohort_of(sim, cohort).late; },
+          "cohort"_a = 0)
+      .def(
           "decisions", [](const Simulator &sim, std::uint32_t cohort) { return cohort_of(sim, cohort).decisions; },
           "cohort"_a = 0)
       .def("rates", &rates)

@@ -76,7 +76,8 @@ void bind_configs(nb::module_ &m) {
       .def_rw("cnp_interval_ps", &Ends::cnp_interval)
       .def_rw("probe_after_bytes", &Ends::probe_after)
       .def_rw("probe_latest_ps", &Ends::probe_latest)
-      .def_rw("probe_first", &Ends::probe_first);
+      .def_rw("probe_first", &Ends::probe_first)
+      .def_rw("probe_a_context", &Ends::probe_a_context);
   nb::class_<NetworkConfig>(m, "NetworkConfig")
       .def(nb::init<>())
       .def("set_ends",
@@ -100,6 +101,10 @@ void bind_configs(nb::module_ &m) {
       .def_rw("decision_late", &NetworkConfig::decision_late)
       .def_rw("decision_late_by_ps", &NetworkConfig::decision_late_by)
       .def_rw("rtt_noise_ps", &NetworkConfig::rtt_noise)
+      .def_rw("context_flows", &NetworkConfig::context_flows)
+      .def_rw("rate_scale", &NetworkConfig::rate_scale)
+      .def_rw("rate_step_q30", &NetworkConfig::rate_step_q30)
+      .def_rw("rate_least_q30", &NetworkConfig::rate_least_q30)
       .def_rw("device_limit", &NetworkConfig::device_limit)
       .def_rw("device_limit_from_ps", &NetworkConfig::device_limit_from)
       .def_rw("device_limit_for_ps", &NetworkConfig::device_limit_for)

@@ -90,8 +90,9 @@ Column<float> rows(const NativeDecider &p, std::uint32_t flows, bool memory) {
 void bind_deciders(nb::module_ &m) {
   nb::class_<DeviceConfig>(m, "DeviceConfig")
       .def(nb::init<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::int32_t, std::int32_t,
-                    std::optional<ProgramConfig>>(),
-           "signals"_a, "params"_a, "knob_shift"_a, "initial"_a, "new_phase"_a, "follows"_a = nb::none());
+                    std::optional<ProgramConfig>, bool>(),
+           "signals"_a, "params"_a, "knob_shift"_a, "initial"_a, "new_phase"_a, "follows"_a = nb::none(),
+           "once_per_rtt"_a = false);
 
   nb::class_<TapeConfig>(m, "TapeConfig")
       .def(
@@ -193,6 +194,13 @@ void bind_deciders(nb::module_ &m) {
             new (self) StartConfig{std::move(program), in_force, made, word};
           },
           "program"_a, "in_force"_a, "made"_a, "word"_a);
+  nb::class_<LateConfig>(m, "LateConfig")
+      .def(
+          "__init__",
+          [](LateConfig *self, ProgramConfig program, std::int32_t late) {
+            new (self) LateConfig{std::move(program), late};
+          },
+          "program"_a, "late"_a);
   nb::class_<NativeConfig>(m, "NativeConfig")
       .def(
           "__init__",
@@ -200,7 +208,7 @@ void bind_deciders(nb::module_ &m) {
              std::vector<double> initial, std::uint32_t window, std::vector<double> known, TapeConfig action,
              std::uint32_t decides, TapeConfig knob, std::optional<std::uint32_t> in_force,
              std::optional<DeviceConfig> device, std::optional<StartConfig> start, std::uint32_t saved,
-             std::vector<std::uint32_t> groups) {
+             std::vector<std::uint32_t> groups, std::optional<LateConfig> late) {
             new (self) NativeConfig{
                 .signals = signals,
                 .knobs = knobs,
@@ -217,11 +225,12 @@ void bind_deciders(nb::module_ &m) {
                 .saved = saved,
                 .device = std::move(device),
                 .start = std::move(start),
+                .late = std::move(late),
             };
           },
           "signals"_a, "knobs"_a, "features"_a, "initial"_a, "window"_a, "known"_a, "action"_a, "decides"_a, "knob"_a,
           nb::arg("in_force").none(), nb::arg("device") = nb::none(), nb::arg("start") = nb::none(), "saved"_a = 0,
-          "groups"_a = std::vector<std::uint32_t>());
+          "groups"_a = std::vector<std::uint32_t>(), nb::arg("late") = nb::none());
 
   nb::class_<Decider>(m, "Decider");
   nb::class_<NativeDecider, Decider>(m, "NativeDecider")

@@ -92,6 +92,7 @@ public:
   bool recording = false;
   std::uint64_t decisions = 0;          // since the start
   std::uint64_t decisions_at_begin = 0; // .. when the measurement window began
+  std::uint64_t late = 0;               // answers that were not decided on, since the start
 
 protected:
   struct Pending { // made, and waits for its latency to pass

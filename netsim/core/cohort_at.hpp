@@ -81,12 +81,18 @@ template <class AtSite> void CohortAt<AtSite>::ask(Ps now, std::uint32_t agent) 
 }
 
 template <class AtSite> Decision CohortAt<AtSite>::decide(Ps now, std::uint32_t agent, Words event, Knobs knobs) {
-  Decision decision = decider_->decide(agent, event, knobs);
+  const std::uint32_t context = site_.context(agent);
+  Decision decision = decider_->decide(context, event, knobs);
+  if (decision.late) {
+    ++late;
+    site_.undecided(agent, event);
+    return decision;
+  }
   decision.before = site_.held(decision.before, event);
   const std::uint32_t step = site_.next_step(agent);
   ++decisions;
   if (recording) {
-    records_.add_event(now, agent, step, event);
+    records_.add_event(now, context, step, event);
     records_.add_decision(decision, knobs);
   }
   return decision;

@@ -46,6 +46,7 @@ struct Ends {
   std::uint32_t probe_after = 0; // payload that has left since the flow's last event ..
   Ps probe_latest = kLatest;     // .. unless its last probe left so long ago ..
   std::uint32_t probe_first = 1; // .. or it is one of a new flow's first
+  bool probe_a_context = false;  // flows of one context have one probe under way between them since its last decision
 };
 
 struct NetworkConfig {
@@ -71,6 +72,12 @@ struct NetworkConfig {
   // A limiter of the NIC: while it is on, no flow of a policy has more than `device_limit` of line rate in force.
   double device_limit = 1.0;
   Ps device_limit_from = 0, device_limit_for = 0, device_limit_every = kLatest;
+
+  // What the device makes of contexts and rates, of flows that a policy steers.
+  std::uint32_t context_flows = 1;  // flows of a host, one after another, that share a context
+  double rate_scale = 1.0;          // on the wire, of a rate that is set
+  std::uint32_t rate_step_q30 = 1;  // rates are multiples of it, rounded up ..
+  std::uint32_t rate_least_q30 = 0; // .. and no lower than this
 
   // Switches.
   std::int64_t buffer_bytes = 0;

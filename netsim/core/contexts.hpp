@@ -24,6 +24,7 @@ struct DeviceConfig {
                                // -1: contexts keep no knob
   std::int32_t new_phase = -1; // of a new agent, above the knob in that word; -1: the word is the knob alone
   std::optional<ProgramConfig> follows; // from that knob alone to all of them, as a site takes them
+  bool once_per_rtt = false; // a late answer leaves a context as it is, to the last bit, and nothing else does
 
   static constexpr std::uint32_t kPhaseShift = 30; // decision.ir.interface.PHASE_SHIFT
   static constexpr std::uint32_t kBelow = (std::uint32_t{1} << kPhaseShift) - 1;
@@ -109,7 +110,7 @@ class Contexts {
 public:
   Contexts(std::uint32_t bytes, const DeviceConfig &config, std::uint32_t agents)
       : params(config.params, agents), config_(config), following_(config), bytes_(bytes), stride_((bytes + 7) / 8 * 8),
-        contexts_(agents * stride_ / 8, 0) {
+        contexts_(agents * stride_ / 8, 0), then_(stride_ / 8, 0) {
     if (config.initial >= static_cast<std::int64_t>(config.params.size()))
       throw std::invalid_argument("a new agent's knob is no parameter");
   }
@@ -133,12 +134,19 @@ public:
     return config_.known(word, params.of(agent));
   }
 
+  // To be called before a decision, for `decision` to see whether there was one.
+  void remember(std::uint32_t agent) {
+    if (config_.once_per_rtt)
+      std::memcpy(then_.data(), of(agent), stride_);
+  }
+
   // What was decided: the context has changed, `before` was in force, and `knobs` are still the device's.
   Decision decision(std::uint32_t agent, std::uint32_t before, Knobs knobs) {
     for (std::size_t k = 0; k < knobs.size(); ++k)
       knobs[k] = to_site(knobs[k], config_.knob_shift[k]);
     Decision decision;
     decision.before = before;
+    decision.late = config_.once_per_rtt && std::memcmp(then_.data(), of(agent), stride_) == 0;
     if (config_.initial >= 0) {
       decision.action = action_of(config_.knob(in_force(agent)), config_.knob(before));
       if (config_.new_phase >= 0)
@@ -153,6 +161,7 @@ private:
   std::uint32_t bytes_;
   std::size_t stride_;                  // a multiple of 8
   std::vector<std::uint64_t> contexts_; // one after the other
+  std::vector<std::uint64_t> then_;     // of the agent that decides, before it does
 };
 
 } // namespace netsim

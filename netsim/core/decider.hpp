@@ -27,6 +27,7 @@ struct Decision {
   Ps takes = 0;             // of an engine's time; 0: it does not say
   std::uint32_t before = 0; // the first word of the agent's context before it: a knob in force, as finely as it is kept
   Maker maker = Maker::policy;
+  bool late = false;                                      // nothing was decided: decision/policy/once_per_rtt.py
   std::int32_t action = 0;                                // what its action map gave, Q16
   float output = std::numeric_limits<float>::quiet_NaN(); // of its network, where it is one
 };

@@ -26,6 +26,7 @@ CompiledDecider::~CompiledDecider() { dlclose(library_); }
 
 Decision CompiledDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   const std::uint32_t before = contexts_->in_force(agent);
+  contexts_->remember(agent);
   void *context = contexts_->of(agent);
   const std::uint32_t *params = contexts_->params.of(agent);
   if (knobs.size() == 1)

@@ -23,6 +23,7 @@ CoreDecider::CoreDecider(const rlcc_decider &core, std::uint32_t context_bytes, 
 
 Decision CoreDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
   const std::uint32_t before = contexts_.in_force(agent);
+  contexts_.remember(agent);
   std::fill(knobs.begin(), knobs.end(), 0);
   const std::uint64_t cycles =
       core_.decide(core_.self, contexts_.of(agent), event.data(), contexts_.params.of(agent), knobs.data());

@@ -55,6 +55,13 @@ NativeDecider::NativeDecider(NativeConfig config, NetworkWeights weights, std::u
     for (const std::int32_t node : {start->made, start->word})
       require(config_.device->new_phase < 0 || (node >= 0 && start_->has(node)));
   }
+  if (config_.late.has_value()) {
+    require(config_.device.has_value());
+    late_.emplace(config_.late->program, config_.signals, config_.device->params.size());
+    require(late_->fields() == 2 && config_.late->late >= 0 && late_->has(config_.late->late));
+    decided_at_.resize(agents);
+    decides_.resize(agents);
+  }
   past_.resize(static_cast<std::size_t>(agents) * past_size_);
   for (std::uint32_t agent = 0; agent < agents; ++agent)
     known_.insert(known_.end(), config_.known.begin(), config_.known.end());
@@ -167,6 +174,8 @@ void NativeDecider::reset(std::uint32_t agent) {
       past = std::fill_n(past, kept.back, kept.initial);
   }
   asked_[agent] = 0;
+  if (late_.has_value())
+    decides_[agent] = 0;
   std::fill_n(memory_.begin() + static_cast<std::ptrdiff_t>(agent * memory_size()), memory_size(), 0.0f);
 }
 
@@ -270,7 +279,25 @@ bool NativeDecider::step(std::uint32_t agent, Words event) {
   return config_.start->made >= 0 && start_->value(config_.start->made) != 0;
 }
 
+// Asks of an event whether its request left before the last decision.
+bool NativeDecider::late(std::uint32_t agent, Words event) {
+  const std::array<std::int64_t, 2> context{decides_[agent], decided_at_[agent]};
+  late_->run(event, params_->of(agent), context.data());
+  decided_at_[agent] = static_cast<std::uint32_t>(late_->values()[late_->config().state_nodes[1]]);
+  decides_[agent] = 1;
+  return late_->value(config_.late->late) != 0;
+}
+
 Decision NativeDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
+  if (late_.has_value() && late(agent, event)) {
+    Decision none;
+    none.late = true;
+    none.before = in_force_[agent];
+    knobs[0] = config_.device->knob(in_force_[agent]);
+    if (following_ && *following_)
+      following_->set(knobs[0], params_->of(agent), knobs);
+    return none;
+  }
   double *decided = &decided_[static_cast<std::size_t>(agent) * config_.decides];
   const bool made = start_.has_value() && step(agent, event);
   const std::uint32_t outputs = networks_[0].output.outputs;

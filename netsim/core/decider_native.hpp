@@ -22,6 +22,13 @@ struct StartConfig {
   std::int32_t in_force = -1, made = -1, word = -1;
 };
 
+// Which answers are not decided on, of contexts with the knob in force, of which only 0 counts, and when the last one
+// was decided on (decision/policy/once_per_rtt.py), and the node that is 1 for them.
+struct LateConfig {
+  ProgramConfig program;
+  std::int32_t late = -1;
+};
+
 // Floats are whole expressions that Python hands over as tapes; nothing here knows what they mean.
 struct NativeConfig {
   std::uint32_t signals = 0, knobs = 0;
@@ -39,6 +46,7 @@ struct NativeConfig {
                            // else the last knob says whether it fired
   std::optional<DeviceConfig> device; // where integer programs have a part in it:
   std::optional<StartConfig> start;
+  std::optional<LateConfig> late;
 };
 
 class NativeDecider final : public Decider {
@@ -84,6 +92,7 @@ private:
   void explored(Pcg32 &random, double probability, std::span<const std::uint32_t> groups);
   bool fires(std::uint32_t agent);
   bool step(std::uint32_t agent, Words event);
+  bool late(std::uint32_t agent, Words event);
 
   NativeConfig config_;
   std::vector<NetworkWeights> networks_;
@@ -92,7 +101,7 @@ private:
   std::uint32_t observation_;
   std::vector<Tape> features_;
   Tape action_, knob_;
-  std::optional<Program> start_;
+  std::optional<Program> start_, late_;
   std::optional<Following> following_;
   std::optional<Params> params_;
   double exploring_ = 0.0, disturbing_ = 0.0;
@@ -107,9 +116,11 @@ private:
   std::vector<std::uint32_t> initial_;
   std::vector<std::uint32_t> in_force_; // the knob; with a start, the phase above it
   std::vector<double> decided_;
-  std::vector<double> past_;  // of each feature and what it keeps the newest first
-  std::vector<float> window_; // newest decision first
-  std::vector<float> memory_; // of recurrent layers
+  std::vector<std::uint32_t> decided_at_; // of the answer that was decided on last, where not every one is
+  std::vector<std::uint8_t> decides_;     // .. and whether there was one
+  std::vector<double> past_;              // of each feature and what it keeps the newest first
+  std::vector<float> window_;             // newest decision first
+  std::vector<float> memory_;             // of recurrent layers
   std::vector<float> saved_;
   std::vector<std::uint8_t> asked_; // there is a decision to keep
 

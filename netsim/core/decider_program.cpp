@@ -40,8 +40,12 @@ Decision ProgramDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
     decision.before = config_.known(static_cast<std::uint32_t>(context[0]), params);
   program_.run(event, params, context);
   const ProgramConfig &p = program_.config();
-  for (std::size_t i = 0; i < fields; ++i)
+  bool changes = false;
+  for (std::size_t i = 0; i < fields; ++i) {
+    changes |= context[i] != program_.values()[p.state_nodes[i]];
     context[i] = program_.values()[p.state_nodes[i]];
+  }
+  decision.late = config_.once_per_rtt && !changes;
   for (std::size_t k = 0; k < knobs.size(); ++k) {
     const std::int64_t knob = std::clamp<std::int64_t>(program_.values()[p.results[k]], 0, ~std::uint32_t{0});
     knobs[k] = to_site(static_cast<std::uint32_t>(knob), config_.knob_shift[k]);

@@ -33,10 +33,12 @@ std::unique_ptr<Cohort> FlowSite::settle(Decider *decider, const CohortConfig &c
   const bool probes = baseline == nullptr && !steering.ideal;
   steered_.push_back(Steered{baseline, baseline != nullptr && baseline->timed(), probes, steering.initial_rate,
                              steering.initial_in_flight, cohort.get()});
-  if (probes && n_.net.device_limit < 1 && n_.net.device_limit_for > 0) {
-    limits_ = true;
+  limits_ |= probes && n_.net.device_limit < 1 && n_.net.device_limit_for > 0;
+  rounds_ |= probes && (n_.net.rate_scale != 1.0 || n_.net.rate_step_q30 > 1 || n_.net.rate_least_q30 > 0);
+  if (limits_ || rounds_)
     set_q30_.resize(n_.senders.size());
-  }
+  if (probes && n_.net.context_flows > 1)
+    shared_.resize(n_.senders.size());
   return cohort;
 }
 
@@ -52,6 +54,66 @@ void FlowSite::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
   steered_[s.cohort].cohort->ask(now, flow);
 }
 
+// Flows that share a context are of one host, one behind the other.
+template <class Each> void FlowSite::members(std::uint32_t flow, Each each) {
+  const std::uint32_t first = context(flow), host = n_.senders[flow].host;
+  const std::uint32_t end = std::min(first + n_.net.context_flows, agents());
+  for (std::uint32_t other = first; other < end && n_.senders[other].host == host; ++other)
+    each(n_.senders[other]);
+}
+
+// Another flow of its context is there.
+bool FlowSite::joins(std::uint32_t flow) {
+  bool found = false;
+  members(flow, [&](const Sender &other) { found |= other.active && &other != &n_.senders[flow]; });
+  return found;
+}
+
+std::uint32_t FlowSite::next_shared_step(std::uint32_t flow) {
+  const std::uint32_t step = shared_[context(flow)].step++;
+  n_.senders[flow].step = step + 1;
+  return step;
+}
+
+bool FlowSite::asks_shared(Ps now, std::uint32_t flow) const {
+  const Sender &s = n_.senders[flow];
+  if (!s.ends(n_.net).probe_a_context)
+    return true;
+  const std::uint32_t first = context(flow), end = std::min(first + n_.net.context_flows, agents());
+  const Ps decided_at = shared_[first].decided_at;
+  for (std::uint32_t other = first; other < end && n_.senders[other].host == s.host; ++other) {
+    const Sender &o = n_.senders[other];
+    if (other != flow && o.active && o.probe_outstanding && o.probe_sent_at >= decided_at &&
+        now - o.probe_sent_at <= n_.net.probe_timeout)
+      return false;
+  }
+  return true;
+}
+
+void FlowSite::follow(Ps now, std::uint32_t flow) {
+  Sender &s = n_.senders[flow];
+  if (!probes(s))
+    return;
+  const std::array<std::uint32_t, kKnobs> &knobs = shared_[context(flow)].knobs;
+  if (steered_[s.cohort].cohort->shape().knobs > kInFlight)
+    s.window = capped_packets(s, knobs[kInFlight]);
+  const double rate = wire_rate(knobs[kRate]);
+  if (rate == s.rate)
+    return;
+  s.rate = rate;
+  if (recovery_.watches(flow))
+    recovery_.rate(now, s.rate);
+}
+
+// What the device makes of a rate that is set.
+double FlowSite::wire_rate(std::uint32_t q30) const {
+  if (!rounds_)
+    return rate_of_knob(q30);
+  const std::uint32_t step = n_.net.rate_step_q30;
+  const std::uint32_t asked = std::clamp(q30, std::max(n_.net.rate_least_q30, 1u), kLineRateQ30);
+  return rate_of_knob((asked + step - 1) / step * step) * n_.net.rate_scale;
+}
+
 void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
   const Sender &s = n_.senders[flow];
   const Ps noise = n_.net.rtt_noise > 0 ? noise_.below(n_.net.rtt_noise + 1) : 0;
@@ -61,8 +123,16 @@ void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
   event[nack_count] = s.nack_count;
   event[sent_bytes] = s.sent_bytes;
   event[queue_bytes] = s.probe_queue_bytes;
+  if (!shared_.empty()) {
+    event[cnp_count] = event[nack_count] = event[sent_bytes] = 0;
+    members(flow, [&](const Sender &other) {
+      event[cnp_count] += other.cnp_count;
+      event[nack_count] += other.nack_count;
+      event[sent_bytes] += other.sent_bytes;
+    });
+  }
   if (event.size() > device_rate_q20)
-    event[device_rate_q20] = static_cast<std::uint32_t>(std::ceil(s.rate * 0x1p20));
+    event[device_rate_q20] = static_cast<std::uint32_t>(std::ceil(s.rate / n_.net.rate_scale * 0x1p20));
 }
 
 // What the device says, in the decision's own arithmetic (decision/policy/device_rate.py). 2^30 alone is line rate.
@@ -78,6 +148,21 @@ void FlowSite::taken(std::uint32_t flow, Ps now, bool goes_on) {
   Sender &s = n_.senders[flow];
   s.probe_at = goes_on ? now + n_.net.probe_gap : kNoProbe;
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
+  if (shared_.empty())
+    return;
+  members(flow, [](Sender &other) { other.cnp_count = other.nack_count = other.sent_bytes = 0; });
+  Shared &its = shared_[context(flow)];
+  its.before_that = its.decided_at;
+  its.decided_at = now;
+}
+
+void FlowSite::undecided(std::uint32_t flow, Words event) {
+  Sender &s = n_.senders[flow];
+  s.cnp_count += event[cnp_count];
+  s.nack_count += event[nack_count];
+  s.sent_bytes += event[sent_bytes];
+  if (!shared_.empty())
+    shared_[context(flow)].decided_at = shared_[context(flow)].before_that;
 }
 
 // Another probe has to be sent; what was counted goes on counting.
@@ -91,7 +176,7 @@ void FlowSite::merge(Words older, Knobs newer) const {
 
 void FlowSite::in_force(std::uint32_t flow, Knobs knobs) const {
   const Sender &s = n_.senders[flow];
-  knobs[kRate] = limits_ ? set_q30_[flow] : q30_of(s.rate);
+  knobs[kRate] = set_q30_.empty() ? q30_of(s.rate) : set_q30_[flow];
   if (knobs.size() > kInFlight)
     knobs[kInFlight] = s.window * n_.net.payload_bytes;
 }
@@ -100,9 +185,11 @@ void FlowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
   sending_.turns_of(n_.senders[flow].host, now);
   if (knobs.size() > kInFlight)
     n_.senders[flow].window = capped_packets(n_.senders[flow], knobs[kInFlight]);
-  const double rate = rate_of_knob(knobs[kRate]);
-  if (limits_)
-    set_q30_[flow] = q30_of(rate);
+  const double rate = wire_rate(knobs[kRate]);
+  if (!set_q30_.empty())
+    set_q30_[flow] = q30_of(rate_of_knob(knobs[kRate]));
+  if (!shared_.empty())
+    std::copy(knobs.begin(), knobs.end(), shared_[context(flow)].knobs.begin());
   set_rate(now, flow, limits_ && limited(now) ? std::min(rate, n_.net.device_limit) : rate);
 }
 
@@ -142,18 +229,31 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
   s.probe_outstanding = false;
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
   s.step = 0;
-  who.cohort->begin(flow);
+  const std::uint32_t of = context(flow);
+  const bool shares = !shared_.empty() && joins(flow); // a context that goes on
+  if (!shares)
+    who.cohort->begin(of);
   std::array<std::uint32_t, kKnobs> first{};
-  if (who.cohort->decider() != nullptr) {
-    s.rate = who.cohort->decider()->initial(flow) * 0x1p-30;
-    who.cohort->decider()->first(flow, first);
+  if (shares) {
+    first = shared_[of].knobs;
+    s.rate = first[kRate] * 0x1p-30;
+    s.step = shared_[of].step;
+  } else if (who.cohort->decider() != nullptr) {
+    s.rate = who.cohort->decider()->initial(of) * 0x1p-30;
+    who.cohort->decider()->first(of, first);
   } else if (!who.initial_in_flight.empty()) {
     first[kInFlight] = who.initial_in_flight[flow];
   }
   if (who.cohort->shape().knobs > kInFlight)
     s.window = capped_packets(s, first[kInFlight]);
-  if (limits_)
+  if (!shared_.empty() && !shares) {
+    shared_[of] = Shared{};
+    shared_[of].knobs = {q30_of(s.rate), first[kInFlight]};
+  }
+  if (!set_q30_.empty())
     set_q30_[flow] = q30_of(s.rate);
+  if (rounds_ && who.probes)
+    s.rate = wire_rate(q30_of(s.rate));
   if (who.baseline != nullptr) {
     const Ps base_rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
     const PathFacts path{base_rtt, n_.routes[flow].hops, n_.net.ps_per_byte, n_.net.data_wire_bytes};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -62,10 +63,17 @@ public:
   std::uint32_t life(std::uint32_t flow) const override {
     return n_.senders[flow].active ? n_.senders[flow].generation : 0;
   }
-  std::uint32_t next_step(std::uint32_t flow) override { return n_.senders[flow].step++; }
+  std::uint32_t next_step(std::uint32_t flow) override {
+    return shared_.empty() ? n_.senders[flow].step++ : next_shared_step(flow);
+  }
+  // The first flow of those that share its context.
+  std::uint32_t context(std::uint32_t flow) const {
+    return shared_.empty() ? flow : flow - n_.senders[flow].qp % n_.net.context_flows;
+  }
   void observe(std::uint32_t flow, Ps now, Knobs event) override;
   void taken(std::uint32_t flow, Ps now, bool goes_on) override;
   void refused(std::uint32_t flow, Ps now) override;
+  void undecided(std::uint32_t flow, Words event) override;
   void merge(Words older, Knobs newer) const override;
   void in_force(std::uint32_t flow, Knobs knobs) const override;
   std::uint32_t held(std::uint32_t known, Words event) const override;
@@ -87,8 +95,14 @@ public:
       tell_sent(now, flow, bytes);
   }
 
-  // The NIC's own limiter, looked at when a burst leaves: a rate that it has cut stays so until the next decision.
+  // Whether its context has no probe of another flow under way that tells of its last decision.
+  bool may_probe(Ps now, std::uint32_t flow) const { return shared_.empty() || asks_shared(now, flow); }
+
+  // When a burst leaves: the device says the rate of its context; its own limiter is looked at, and a rate that it has
+  // cut stays so until the next decision.
   void limit(Ps now, std::uint32_t flow) {
+    if (!shared_.empty())
+      follow(now, flow);
     if (limits_)
       cut(now, flow);
   }
@@ -128,7 +142,20 @@ private:
     CohortAt<FlowSite> *cohort = nullptr;
   };
 
+  // What flows have that share one context, at the place of the first of them.
+  struct Shared {
+    std::array<std::uint32_t, kKnobs> knobs{}; // set last
+    std::uint32_t step = 0;
+    Ps decided_at = 0, before_that = 0;
+  };
+
   const Steered &by(std::uint32_t flow) const { return steered_[n_.senders[flow].cohort]; }
+  template <class Each> void members(std::uint32_t flow, Each each);
+  bool joins(std::uint32_t flow);
+  std::uint32_t next_shared_step(std::uint32_t flow);
+  bool asks_shared(Ps now, std::uint32_t flow) const;
+  void follow(Ps now, std::uint32_t flow);
+  double wire_rate(std::uint32_t q30) const;
   bool limited(Ps now) const;
   void cut(Ps now, std::uint32_t flow);
   void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
@@ -143,7 +170,9 @@ private:
   Recovery &recovery_;
   std::vector<Steered> steered_;       // each cohort
   bool limits_ = false;                // the NIC may cut rates
-  std::vector<std::uint32_t> set_q30_; // where it may: each flow's rate as it was set last
+  bool rounds_ = false;                // the wire carries another rate than was set
+  std::vector<std::uint32_t> set_q30_; // where it does: each flow's rate as it was set last
+  std::vector<Shared> shared_;         // of each flow, where contexts are shared
   std::vector<Given> given_;           // of each flow, where there are such agents
   std::uint32_t clock_offset_ = 0;
   Pcg32 noise_;

@@ -94,8 +94,10 @@ void Sending::turn(Ps now, std::uint32_t host) {
 
   nic.free_at = now + duration;
   std::uint32_t probe_serial = 0;
-  if (flows_.probes(s) && (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout
-                                               : nic.free_at >= s.probe_at && s.probe_due(n_.net, nic.free_at))) {
+  if (flows_.probes(s) &&
+      (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout
+                           : nic.free_at >= s.probe_at && s.probe_due(n_.net, nic.free_at)) &&
+      flows_.may_probe(nic.free_at, flow)) {
     if (s.probe_outstanding || s.probe_astray) { // what an older one meets up to now is forgotten
       turns(now);
       n_.loop.now = now;
