@@ -4,6 +4,7 @@ lossless = true
 buffer = "32 MiB"
 class_weights = [1, 3]
 probe_gap = "4 us"
+device = "bluefield3:4"     # the NICs of decision/devices/bluefield3.toml, four queue pairs a context
 """
 
 import tomllib
@@ -17,6 +18,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
 from decision.artefact.suggest import choices
 from netsim import failures
+from netsim.devices import on_device
 from netsim.network import Network
 
 
@@ -35,6 +37,8 @@ KEYS = {
 }
 KEYS["failures"] = ("failures", failures.read)
 """The field that each key stands for, and what reads its unit (None: a plain number, a truth value, a list)."""
+DEVICE = "device"
+"""The key that names the device of the NICs."""
 
 
 def load(path: Path) -> Network:
@@ -48,9 +52,15 @@ def load(path: Path) -> Network:
 def from_table(table: Mapping[str, Any], where: str) -> Network:
     """The network of a table of such keys; InputError begins with ``where``."""
     values: dict[str, Any] = {}
+    device = None
     for key, value in table.items():
+        if key == DEVICE:
+            if not isinstance(value, str):
+                raise InputError(f'{where}: device is {value!r}; name one, device = "bluefield3"')
+            device = value
+            continue
         if key not in KEYS:
-            raise InputError(f"{where}: unknown key {key}; there are {choices(key, sorted(KEYS))}")
+            raise InputError(f"{where}: unknown key {key}; there are {choices(key, sorted([*KEYS, DEVICE]))}")
         name, reader = KEYS[key]
         try:
             values[name] = value if reader is None else reader(value)
@@ -60,6 +70,7 @@ def from_table(table: Mapping[str, Any], where: str) -> Network:
         if isinstance(values.get(name), list):
             values[name] = tuple(tuple(each) if isinstance(each, list) else each for each in values[name])
     try:
-        return Network(**values)
+        network = Network(**values)
+        return network if device is None else on_device(network, device)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None

@@ -7,6 +7,7 @@ import click
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, same_artefact
+from netsim.devices import on_device
 from netsim.engines import Engines, Overload
 from netsim.kept import Kept
 from netsim.network import LATEST_PS, US, Network
@@ -40,6 +41,7 @@ def handle(
     engine_queue: int | None,
     overload: Overload | None,
     network_file: Path | None,
+    device: str | None,
     metrics: tuple[str, ...],
     out: Path | None,
     pictures: bool,
@@ -62,6 +64,7 @@ def handle(
     judging = _suite(suite, seeds)
     if judging is None:
         network = Network() if network_file is None else load_network(network_file)
+        network = network if device is None else on_device(network, device)
         times = _times(DURATION_PS if duration is None else duration)
         cells = tuple(Cell(name, name, times, network) for name in dict.fromkeys(scenarios))
     else:
@@ -111,7 +114,7 @@ def handle(
         write_atomically(json_file, dump_json(report.outcomes(results)))
 
 
-NOT_ON_LINUX = ("suite", "decision_latency", "profile", "engines", "engine_queue", "overload", "network_file")
+NOT_ON_LINUX = ("suite", "decision_latency", "profile", "engines", "engine_queue", "overload", "network_file", "device")
 """Parameters that say something of netsim."""
 
 
@@ -178,7 +181,7 @@ def _suite(name: str | None, seeds: tuple[int, ...]) -> suites.Suite | None:
     """The suite asked for, with the seeds asked for where there are any. It brings everything that makes its cells."""
     if name is None:
         return None
-    for flag in given_flags("scenarios", "duration", "network_file").values():
+    for flag in given_flags("scenarios", "duration", "network_file", "device").values():
         raise InputError(f"--suite brings its own cells; leave out {flag}, or change a copy of its file")
     suite = suites.load(name)
     if not given_flags("seeds"):

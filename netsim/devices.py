@@ -1,0 +1,56 @@
+"""A network whose NICs are a device's (decision/devices): contexts shared, responses late or lost, rates rounded.
+
+on_device(Network(), "bluefield3")        as its file says
+on_device(Network(), "bluefield3:4")      with four queue pairs a context
+"""
+
+from dataclasses import dataclass, replace
+
+from decision.artefact.errors import InputError
+from decision.devices import MOST_FLOWS, Device, load_device
+from netsim.network import NS, Network
+
+RATE_BITS = 30
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A device and how many queue pairs share a context on it; ``name`` as it was asked for."""
+
+    name: str
+    device: Device
+    flows: int
+
+    def on(self, network: Network) -> Network:
+        """Returns the network with this device's NICs."""
+        rates, events = self.device.rates, self.device.events
+        shift = RATE_BITS - rates.bits.value
+        lost = 1 - (1 - network.decision_loss) * (1 - events.loss.value)
+        return replace(
+            network,
+            context_flows=self.flows,
+            probe_a_context=self.device.probes.a_context.value,
+            rtt_noise_ps=network.rtt_noise_ps + events.jitter.value,
+            decision_loss=lost if events.loss.value else network.decision_loss,
+            rate_scale=1 - rates.offset.value,
+            rate_step_q30=1 << shift,
+            rate_least_q30=rates.least.value << shift if shift else 0,
+            actuation_ps=rates.actuation.value * NS,
+        )
+
+
+def chosen(text: str) -> Chosen:
+    """Returns the device that ``NAME[:FLOWS]`` names; NAME may be a TOML file. InputError where there is none, or as
+    many flows share no context."""
+    name, colon, flows = text.rpartition(":") if ":" in text else (text, "", "")
+    device = load_device(name)
+    if not colon:
+        return Chosen(text, device, device.contexts.flows.value)
+    if not flows.isascii() or not flows.isdigit() or not 1 <= int(flows[:6]) <= MOST_FLOWS:
+        raise InputError(f"device {text!r}: {flows!r} queue pairs share no context; give 1 to {MOST_FLOWS}")
+    return Chosen(text, device, int(flows))
+
+
+def on_device(network: Network, text: str) -> Network:
+    """Returns the network with the NICs of ``NAME[:FLOWS]``."""
+    return chosen(text).on(network)
