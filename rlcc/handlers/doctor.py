@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.markup import escape
 from rich.table import Table
 
 from rlcc import __version__
+from rlcc.card import CardFinding, read_card
 from rlcc.commands.console import console
 from rlcc.doctor import DoctorFinding, examine
 
 
-def handle() -> int:
+def handle(card: Path | None) -> int:
+    if card is not None:
+        return examine_card(card)
     out = console(160)  # a file or pipe has no width to keep to
     findings = list(examine())
     out.print(table_of(findings))
@@ -31,3 +36,21 @@ def table_of(findings: list[DoctorFinding]) -> Table:
         state = "[green]ok[/]" if finding.installed else absent
         table.add_row(finding.part, state, escape(finding.installed or finding.mend), finding.needed_for)
     return table
+
+
+def examine_card(card: Path) -> int:
+    """The settings of a saved query, 1 where one is in the way."""
+    out = console(160)
+    findings = read_card(card)
+    for finding in findings:
+        out.print(lines_of(finding), soft_wrap=True)
+    if findings:
+        out.print(f"[bold red]{len(findings)} setting{'s' if len(findings) > 1 else ''} in the way[/]")
+        return 1
+    out.print("[bold green]no setting is in the way[/]")
+    return 0
+
+
+def lines_of(finding: CardFinding) -> str:
+    said = f"{finding.setting} = {finding.value}" if finding.value else finding.setting
+    return f"[bold]{escape(said)}[/]  {finding.effect}\n  {escape(finding.reason)}\n  mend  {escape(finding.mend)}"
