@@ -22,6 +22,7 @@ from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
 from emulator.compile import Toolchain, toolchain
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment
+from netsim.devices import chosen
 from netsim.network_file import from_table
 from netsim.network_file import load as load_network
 from netsim.policies import fixed
@@ -288,6 +289,11 @@ class GateOptions(_Strict):
     run_on_host: bool = Field(default=False, description="Also run the C on this machine under sanitizers.")
     linux: OnLinux | None = Field(default=None, exclude_if=lambda linux: linux is None)
     """None: no kernel is booted."""
+    device: str | None = Field(
+        default=None,
+        exclude_if=lambda device: device is None,
+        description="Device model to judge on, NAME[:FLOWS]: decision/devices, up to FLOWS share a context.",
+    )
 
     @field_validator("require")
     @classmethod
@@ -303,6 +309,14 @@ class GateOptions(_Strict):
         if budget <= 0:
             raise ValueError('a budget of 0 cannot be met; give what a decision may take, for example "0.9 us"')
         return budget
+
+    @field_validator("device")
+    @classmethod
+    def _is_there(cls, device: str | None) -> str | None:
+        try:
+            return device if device is None else chosen(device).name
+        except InputError as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="after")
     def _times(self) -> "GateOptions":

@@ -160,6 +160,8 @@ def summary(verdict: Verdict, folder: Path) -> Figures:
     closest = checks.get(verdict.measured.get("closest_to_limit") or "")
     if closest is not None:
         figures["network"] = f"closest to its limit: {closest.name}, {closest.value}, limit {closest.limit}"
+    if device := verdict.measured.get("device"):
+        figures["device"] = f"{device['name']}: {device['title']}"
     if verdict.not_judged:
         figures["not judged"] = verdict.left_out_text
     if verdict.note:

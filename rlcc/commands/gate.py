@@ -35,7 +35,7 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
     help="Held-out rollouts, of `rlcc rollout` or `rlcc import`. [default: simulated with a separate seed]",
 )
 @model_options("gate", *CLOSED_LOOP_FLAGS, flags=CLOSED_LOOP_FLAGS, default="the recipe's, or {}")
-@model_options("gate", "require")
+@model_options("gate", "require", "device")
 @click.option(
     "--certificate", type=FOLDER, help="Certificate file. [default: certificate/certificate.json next to FIRMWARE]"
 )

@@ -16,9 +16,10 @@ from decision.policy.network_policy import NetworkPolicy
 from decision.policy.records import Trajectories
 from distill.driving import LATER_PS
 from emulator.shared import shared_library
+from netsim.devices import chosen
 from netsim.policies import Installed, PolicySpec, compiled, native
 from netsim.policies import program as interpreted_program
-from rlcc.gate import closed_loop
+from rlcc.gate import closed_loop, on_device
 from rlcc.gate.checks import all_states, neighbourhood, same_eyes, undefined_in_states, without_cells
 from rlcc.gate.closed_loop import Entry, PolicyMetrics
 from rlcc.gate.fidelity import LATER, STUDENT, TEACHER
@@ -92,6 +93,24 @@ def alone(job: Job, policy: Pupil, latency_ps: int) -> list[PolicyMetrics]:
     """A policy without a teacher in the gate's networks."""
     with _deciding(job, policy) as ours:
         return _in_networks(job, [Entry(STUDENT, ours, latency_ps, sampling(len(job.options.scenarios)))])
+
+
+def on_the_device(job: Job, policy: Pupil, device: str, latency_ps: int) -> tuple[list[Check], dict[str, Any]]:
+    """The checks on the device that the firmware is for, and the figures with the model that they are of."""
+    model, options = chosen(device), job.options
+    job.say(f"on {model.name}")
+    with _deciding(job, policy) as ours:
+        found = on_device.run_on_device(
+            ours,
+            model,
+            job.evidence.deployment,
+            options.seeds,
+            duration_ps=options.duration,
+            window_ps=options.window,
+            latency_ps=latency_ps,
+            progress=job.say,
+        )
+    return on_device.checks(found, model), on_device.figures(found, model)
 
 
 def _in_networks(job: Job, entries: list[Entry]) -> list[PolicyMetrics]:

@@ -25,6 +25,7 @@ from emulator.report import EmulationReport
 from emulator.run import run_vectors
 from rlcc.cycles.measure import PathCosts
 from rlcc.evaluation import prediction
+from rlcc.gate import on_device
 from rlcc.gate.certified import PLACE, Certified, certified, not_demanded, not_provable
 from rlcc.gate.checks import (
     US_PS,
@@ -41,7 +42,7 @@ from rlcc.gate.checks import (
     without_thresholds,
 )
 from rlcc.gate.checks import teacher as teacher_checks
-from rlcc.gate.comparison import alone, around_the_states, compared, fired, held_out
+from rlcc.gate.comparison import alone, around_the_states, compared, fired, held_out, on_the_device
 from rlcc.gate.emitted import checked_program
 from rlcc.gate.emulated import KIND as EMULATION
 from rlcc.gate.emulated import kept
@@ -98,6 +99,8 @@ def judge(
     # Each file is read once, here or before; what was hashed is what is judged.
     manifest = asked.build.firmware.manifest if asked.build is not None else opened(firmware, "firmware")
     decider, program = checked_program(manifest)
+    if options.device is not None:
+        on_device.check_device(asked.deployment)
     carried = None if options.linux is None or quick else options.linux.grid(firmware)
     for contender in () if carried is None else carried.contenders:
         same_artefact(manifest, contender.hash)
@@ -172,6 +175,9 @@ def judge(
                 max(comparisons, key=lambda one: one.used).check().id if comparisons else None
             )
             measured |= states
+        if options.device is not None and policy is not None and labelled is None and equal and not quick:
+            rows, measured["device"] = on_the_device(job, policy, options.device, decision_latency_ps(core.report))
+            checks += _of_file(manifest, rows)
         if carried is not None and equal:
             checks += _of_file(manifest, on_linux(prediction.hold(carried, say)))
         if opened(firmware, "firmware").hash != manifest.hash:

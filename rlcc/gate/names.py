@@ -50,6 +50,8 @@ NAMES = {
     "network.required.*": "{of}, {metric}, required",
     "network.no_required": "{of}, required",
     "network.measured.*": "{of}, {metric}",
+    "network.device.goodput": "{of}, goodput vs own contexts without the device",
+    "network.device.latency": "{of}, p99 latency vs own contexts without the device",
     "network.closed_loop": "closed loop vs teacher",
     "network.linux": "{of}, Linux vs netsim's prediction",
     "*.all": "all checks of {group}",

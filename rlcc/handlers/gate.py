@@ -28,7 +28,8 @@ from rlcc.reports.html.page import page
 
 WHERE = "options of rlcc gate"
 SIMULATION_ONLY = (
-    "rollouts", "scenarios", "seeds", "require", "linux", "max_outside", "around", "around_action", "no_distance_proof",
+    "rollouts", "scenarios", "seeds", "require", "device", "linux",
+    "max_outside", "around", "around_action", "no_distance_proof",
 )  # fmt: skip
 """Parameters of the simulations that --quick skips."""
 
@@ -134,7 +135,7 @@ def _options(recipe: GateOptions | None, asked: dict[str, Any]) -> GateOptions:
     if recipe is None and asked["budget"] is None:
         raise InputError("rlcc gate needs --budget or a --recipe that has one")
     base: dict[str, Any] = {} if recipe is None else recipe.model_dump(mode="json")
-    names = ("budget", "scenarios", "seeds", "require", "margin", "max_regression", "run_on_host")
+    names = ("budget", "scenarios", "seeds", "require", "margin", "max_regression", "run_on_host", "device")
     said = given({name: asked[name] for name in names} | {"proof": False if asked["no_certificate"] else None})
     if asked["linux"]:
         base["linux"] = (base.get("linux") or {}) | {"paths": list(asked["linux"])}

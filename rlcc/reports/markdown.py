@@ -19,6 +19,8 @@ def markdown(verdict: Verdict) -> str:
         told = " ".join(filter(None, ("ok" if check.passed else "**FAIL**", check.detail, check.note)))
         cells = [check.group, check.name, check.value, check.limit, told]
         lines.append("| " + " | ".join(map(cell, cells)) + " |")
+    if device := verdict.measured.get("device"):
+        lines += ["", f"Judged on the device model {cell(device['name'])}: {cell(device['title'])}."]
     if verdict.not_judged:
         lines += ["", f"Not judged: {cell(verdict.left_out_text)}."]
     if verdict.note:

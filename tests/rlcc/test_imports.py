@@ -21,6 +21,7 @@ ROOMS: dict[str, set[str]] = {
     "decision.artefact": set(),
     "decision.ir": {"decision.artefact.errors"},
     "decision.cores": {"decision.artefact"},
+    "decision.devices": {"decision.artefact"},
     "decision.policy": {"decision.artefact", "decision.ir"},
     "verify.trusted": set(),
     "verify.code": {"verify.trusted"},

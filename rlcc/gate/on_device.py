@@ -1,0 +1,130 @@
+"""A firmware on a model of the device that it is for: `gate.device` (decision/devices, netsim/devices.py).
+
+The program runs where queue pairs share contexts, 1 to as many as the device file or the recipe says, with its jitter,
+losses, offsets and floors; beside that in the network of the recipe, where each flow has a context and nothing of a
+device is in the way. Judged is what the device takes of that.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from decision.artefact.errors import InputError
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from netsim.deployment import Deployment
+from netsim.devices import Chosen
+from netsim.policies import PolicySpec
+from netsim.trials import Progress
+from netsim.trials import run as run_trials
+from rlcc.gate.names import named
+from rlcc.gate.verdict import Check
+
+SCENARIOS = ("many-to-one:4x16", "many-to-one:16x16", "many-to-one:64x16")
+"""16 queue pairs a host."""
+FLOWS = (1, 4, 16)
+GOODPUT, TAIL = 0.005, 1.5
+"""Goodput may be so much lower than without the device, as a share of the link; the 99th percentile of the latency so
+many times as long."""
+
+
+@dataclass(frozen=True)
+class OnDevice:
+    """One scenario with so many flows a context: goodput and 99th percentile in us, means over the seeds, on the device
+    and without it."""
+
+    scenario: str
+    flows: int
+    goodput: float
+    goodput_without: float
+    p99_us: float
+    p99_without_us: float
+
+
+def check_device(deployment: Deployment) -> None:
+    """InputError where the agents in question are no flows, whose contexts a NIC keeps."""
+    if deployment.interface.agent != FLOW_RATE.agent:
+        raise InputError(
+            f"gate.device is of NICs, which keep contexts of flows, and the agents are of {deployment.interface.name}; "
+            "leave it out"
+        )
+
+
+def flows_tried(asked: Chosen) -> tuple[int, ...]:
+    """Returns the numbers of flows a context that are tried: of ``FLOWS`` those up to what was asked for, and that."""
+    return tuple(sorted({flows for flows in (*FLOWS, asked.flows) if flows <= asked.flows}))
+
+
+def run_on_device(
+    policy: PolicySpec,
+    asked: Chosen,
+    deployment: Deployment,
+    seeds: Sequence[int],
+    *,
+    duration_ps: int,
+    window_ps: tuple[int, int],
+    latency_ps: int,
+    progress: Progress | None = None,
+) -> list[OnDevice]:
+    """Returns what came of every scenario and number of flows. InputError where these do not fill contexts."""
+    tried = flows_tried(asked)
+    networks = [deployment.network] + [replace(asked.on(deployment.network), context_flows=flows) for flows in tried]
+    trials = [
+        replace(deployment, network=network).trial(
+            policy,
+            scenario,
+            seed=seed,
+            duration_ps=duration_ps,
+            window_ps=window_ps,
+            decision_latency_ps=latency_ps,
+            name=asked.name,
+        )
+        for scenario in SCENARIOS
+        for network in networks
+        for seed in seeds
+    ]
+    outcomes = [outcome.metrics for outcome in run_trials(trials, progress=progress)]
+    means = [
+        {name: fmean(one[name] for one in outcomes[at : at + len(seeds)]) for name in ("goodput", "latency_p99_us")}
+        for at in range(0, len(outcomes), len(seeds))
+    ]
+    found = []
+    for number, scenario in enumerate(SCENARIOS):
+        without, *on = means[number * len(networks) : (number + 1) * len(networks)]
+        for flows, ours in zip(tried, on, strict=True):
+            goodput, p99 = ours["goodput"], ours["latency_p99_us"]
+            found.append(OnDevice(scenario, flows, goodput, without["goodput"], p99, without["latency_p99_us"]))
+    return found
+
+
+def checks(found: Sequence[OnDevice], asked: Chosen) -> list[Check]:
+    """Returns two checks of each scenario and number of flows. A figure that is NaN fails."""
+    rows = []
+    model = asked.name.partition(":")[0]
+    for one in found:
+        of = f"{one.scenario} on {model}:{one.flows}"
+        lacks, times = one.goodput_without - one.goodput, one.p99_us / one.p99_without_us
+        mend = "" if one.flows == 1 else "set once_per_rtt = true in the teacher's policy.toml and distil again"
+        rows.append(
+            named("network.device.goodput", of=of)(
+                value=f"{one.goodput:.4f} ({-lacks:+.4f})",
+                limit=f"-{GOODPUT:g}",
+                passed=lacks <= GOODPUT,
+                detail="" if lacks <= GOODPUT else mend,
+            )
+        )
+        rows.append(
+            named("network.device.latency", of=of)(
+                value=f"{one.p99_us:.2f} us ({times:.2f} times)",
+                limit=f"{TAIL:g} times",
+                passed=times <= TAIL,
+                detail="" if times <= TAIL else mend,
+            )
+        )
+    return rows
+
+
+def figures(found: Sequence[OnDevice], asked: Chosen) -> dict[str, Any]:
+    """Returns the device model that judged, each of its values with its evidence class, and what was measured on it."""
+    facts = {key: {"value": fact.value, "evidence": fact.evidence} for key, fact in asked.device.facts()}
+    return {"name": asked.name, "title": asked.device.title, "facts": facts, "runs": [vars(one) for one in found]}

@@ -1,0 +1,78 @@
+"""The gate on a model of a device: shared contexts fail a policy that decides on every answer, and pass one that does
+not; the verdict names the model and how each of its values is known."""
+
+from dataclasses import replace
+from math import nan
+
+import pytest
+from pydantic import ValidationError
+
+from decision.artefact.errors import InputError
+from decision.ir.interfaces import QUEUE_MARKING
+from netsim.baselines import by_name
+from netsim.deployment import Deployment
+from netsim.devices import chosen
+from netsim.network import MS, US
+from netsim.policies import native
+from rlcc.gate import on_device
+from rlcc.gate.on_device import OnDevice, checks, figures, flows_tried, run_on_device
+from rlcc.recipe import GateOptions
+from teachers.load import load
+
+CARD = chosen("bluefield3")
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_sharing_fails_and_the_rule_passes(once, monkeypatch):
+    monkeypatch.setattr(on_device, "SCENARIOS", ("many-to-one:4x16",))
+    teacher = load("fixtures/teachers/rl-cc-mlp")
+    policy = native(teacher.policy.model_copy(update={"once_per_rtt": once}), teacher.weights)
+    times = {"duration_ps": 60 * MS, "window_ps": (30 * MS, 60 * MS), "latency_ps": 900_000}
+    found = run_on_device(policy, CARD, Deployment(), [1], **times)
+    assert [one.flows for one in found] == [1, 4, 16]
+    rows = checks(found, CARD)
+    assert len({row.id for row in rows}) == len(rows) == 6
+    assert all(row.passed for row in rows[:2]), "own contexts"
+    assert all(row.passed for row in rows) == once
+    assert any(row.detail for row in rows) == (not once)
+
+
+def of(goodput: float, p99_us: float) -> list[bool]:
+    rows = checks([OnDevice("many-to-one:4x16", 4, goodput, 0.9, p99_us, 10.0)], CARD)
+    assert [row.group for row in rows] == ["network", "network"]
+    return [row.passed for row in rows]
+
+
+def test_each_limit_is_of_one_figure():
+    assert of(0.8951, 15.0) == [True, True]
+    assert of(0.8949, 15.0) == [False, True]
+    assert of(0.95, 15.1) == [True, False]
+    assert of(nan, nan) == [False, False]
+
+
+def test_the_verdict_names_the_model_and_its_evidence():
+    said = figures([], CARD)
+    assert said["name"] == "bluefield3"
+    assert said["facts"]["contexts.flows"] == {"value": 16, "evidence": "declared"}
+    assert {fact["evidence"] for fact in said["facts"].values()} == {"documented", "measured", "declared"}
+
+
+def test_as_many_flows_a_context_are_tried_as_there_may_be():
+    assert flows_tried(chosen("bluefield3-source-qp")) == (1,)
+    assert flows_tried(chosen("bluefield3:8")) == (1, 4, 8)
+
+
+def test_agents_that_are_no_flows_have_no_such_device():
+    deployment = Deployment(flows=by_name("dcqcn"), interface=QUEUE_MARKING, period_ps=100 * US)
+    with pytest.raises(InputError):
+        on_device.check_device(deployment)
+    on_device.check_device(replace(deployment, flows=None, interface=Deployment().interface))
+
+
+def test_a_recipe_names_a_device_that_there_is():
+    content = GateOptions(budget="1 us").model_dump(mode="json")
+    assert "device" not in content
+    assert GateOptions.model_validate(content | {"device": "bluefield3:4"}).device == "bluefield3:4"
+    for wrong in ("bluefield9", "bluefield3:0", 3):
+        with pytest.raises(ValidationError):
+            GateOptions.model_validate(content | {"device": wrong})
