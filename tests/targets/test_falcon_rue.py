@@ -15,8 +15,10 @@ from flow_model import Flow
 from target_students import STUDENTS
 
 from decision.artefact.manifest import opened
+from decision.ir.formats import U32_MAX
+from decision.policy.once_per_rtt import decides_once
 
-FITTING = [name for name in STUDENTS if name != "counting"]  # events tell of no CNPs
+FITTING = [name for name in STUDENTS if name not in ("counting", "once")]  # events tell of no CNPs
 ADAPTER = "rlcc_falcon_rue.c"
 SOURCES = ("rlcc_policy.c", ADAPTER)
 NO_RESOURCES = 1
@@ -45,7 +47,7 @@ LEAST, MOST = Tuned(1, 1024, 1, 1, 1, 1), Tuned(2**24 - 1, 2**21 - 1, 2047, 2**2
 def words_of(student: str, policy: dict[str, int], tuned: Tuned) -> tuple[int, ...]:
     """An rlcc_rue_params; the size of a packet is there where something counts bytes."""
     own = list(vars(tuned).values())
-    return (*policy.values(), *(own if student in ("losing", "options") else own[:-1]))
+    return (*policy.values(), *(own if student in ("losing", "options", "losing-once", "all-once") else own[:-1]))
 
 
 @dataclass
@@ -71,8 +73,11 @@ class Connection:
             self.flow.count(sent_bytes=event["num_packets_acked"] * tuned.packet_bytes)
             samples = {"delay_state": delay, "rtt_state": rtt}
             if self.flow.rate == 0 or passed >= rtt:
-                ns = int(delay * UNIT)
-                self.flow.decide(policy, request_sent_ns=0, response_ns=ns, device_rate_q20=told)
+                sent, ns = 0, int(delay * UNIT)
+                if decides_once(self.flow.program):  # the policy's clock goes on by what has passed
+                    clock = self.flow.state.get("decided_ns", 0) + int(passed * UNIT)
+                    sent, ns = (clock - ns) & U32_MAX, clock & U32_MAX
+                self.flow.decide(policy, request_sent_ns=sent, response_ns=ns, device_rate_q20=told)
                 marker = now & TIME
         elif passed > event["rtt_state"]:
             marker = (now - event["rtt_state"]) & TIME

@@ -16,12 +16,13 @@ from flow_model import Flow
 from target_students import STUDENTS
 
 from decision.artefact.manifest import opened
+from decision.policy.once_per_rtt import decides_once
 
 CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding", "-std=c11", "-g", "-O2")
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 LICENCE = '-DRLCC_BPF_LICENCE="GPL"'
 LINE_RATE = 12_500_000_000
-FITTING = ("rl_cc", "table", "losing", "options", "told")
+FITTING = ("rl_cc", "table", "losing", "options", "told", "losing-once", "all-once")
 WIDTHS = {"uint32_t": 4, "int32_t": 4, "uint16_t": 2, "int16_t": 2}
 
 
@@ -143,6 +144,7 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
     tuned = Tuning(STUDENTS[student].params())
     told = "device_rate_q20" in STUDENTS[student].observation.agents.event_names
     sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10, mss_cache=536), Flow(STUDENTS[student].program())
+    once = decides_once(STUDENTS[student].program())
     most = 2**64 - 1
     sock.icsk_ca_priv[:] = [0x0000000100000001] * 13  # another's leavings
     now, decided, rtt, least = 2**32 - 3000, 0, 0, 0  # the 32 bits of the time wrap soon
@@ -153,7 +155,7 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
         tuned.start = 1 << 24
         tuned.params |= {"slow_start_until_q10": 1 << 24, "brake_above_q10": 1 << 24, "rate_initial_q30": 1 << 14}
         side.tune(tuned.words())
-    if student == "losing":
+    if student in ("losing", "losing-once"):
         tuned.least = 1
         side.tune(tuned.words())
     if told:
@@ -191,15 +193,21 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
         side.call("rlcc_pkts_acked", sock, sample)
         if measured > 0:
             least = min(least or measured, measured)
-        if measured > 0 and (rtt == 0 or ((now & 0xFFFFFFFF) - decided) % 2**32 >= rtt):
+        passed = ((now & 0xFFFFFFFF) - decided) % 2**32
+        if measured > 0 and (rtt == 0 or passed >= (measured if once else rtt)):
             rtt, decided = min(least if tuned.least else measured, 4_294_967), now & 0xFFFFFFFF
             least = 0
             if rtt > 10**6:
                 now += rtt  # else nothing would be decided for the rest of the test
             full = paced(tuned.line_rate, sock.mss_cache)
             in_force = flow.rate if most >= (full * flow.rate) >> 20 else (most << 20) // full + 1
-            response_ns = 1000 * rtt >> tuned.shift
-            flow.decide(tuned.of_new(), request_sent_ns=0, response_ns=response_ns, device_rate_q20=in_force)
+            sent_ns, response_ns = 0, 1000 * rtt >> tuned.shift
+            if once:  # the policy's clock goes on by what has passed
+                clock = flow.state.get("decided_ns", 0) + (1000 * min(passed, 4_294_967) >> tuned.shift)
+                sent_ns, response_ns = (clock - response_ns) % 2**32, clock % 2**32
+            flow.decide(tuned.of_new(), request_sent_ns=sent_ns, response_ns=response_ns, device_rate_q20=in_force)
+            if flow.late:
+                wrong.append(f"ack {number}: late")
         side.call("rlcc_cong_control", sock, sample)
         rate = min((paced(tuned.line_rate, sock.mss_cache) * flow.rate) >> 20, most)
         wanted = (rate, 1, expected_window(flow, rate, rtt, sock.mss_cache, before))

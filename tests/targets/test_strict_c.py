@@ -19,7 +19,7 @@ STRICT_CXX = (
     "-Werror",
 )
 PLACES = [*(("rl_cc", target) for target in TARGETS), ("counting", "doca-pcc"), ("counting", "connectx6dx")]
-PLACES += [(student, target) for student in ("options", "told") for target in TARGETS]
+PLACES += [(student, target) for student in ("options", "told", "all-once") for target in TARGETS]
 CHECKED_ELSEWHERE = ("rlcc_selftest.c", "trees_only.c")
 ENGINE = ("-target", "riscv32-freestanding-none", "-ffreestanding", "-O2")
 

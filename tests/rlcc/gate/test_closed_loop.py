@@ -76,3 +76,23 @@ def test_a_cap_that_is_one_byte_off_is_seen(folders, tmp_path):
     simulation.run(DURATION_PS)
     cap = recorded(folder / "student", "incast:32")["in_flight_bytes"]
     assert int(simulation.drain_records()["in_flight_bytes"][0]) == int(cap[0]) + 1
+
+
+@pytest.mark.parametrize("options", [("once_per_rtt",), ("start", "in_flight", "once_per_rtt")], ids="+".join)
+def test_both_leave_the_same_answers_undecided_where_contexts_are_shared(options, tmp_path):
+    """Late answers are told by a context that stays as it is, of the C by its bytes, of the program by its fields."""
+    with writing(tmp_path / "student", "student") as work:
+        with_options(STUDENTS["rl_cc"], *options).save(work)
+    emit(tmp_path / "student", tmp_path / "firmware", target="generic", seed=0)
+    runs = []
+    for folder in ("student", "firmware"):
+        with by_path(tmp_path / folder) as named:
+            network = Network(context_flows=8)
+            simulation = Simulation("many-to-one:2x8", named.policy, seed=3, record=True, network=network)
+            simulation.run(DURATION_PS)
+            runs.append((simulation.late_answers(), simulation.drain_records(), simulation.delivered()))
+    (late, program, delivered), (late_in_c, c, delivered_in_c) = runs
+    assert 100 < late == late_in_c
+    np.testing.assert_array_equal(delivered, delivered_in_c)
+    for name in set(c) - set(UNSAID):
+        np.testing.assert_array_equal(program[name], c[name], name)

@@ -25,6 +25,16 @@ int32_t device_wait(device_event *event)
     return 1;
 }
 
+uint32_t loop_late; /* answers that a flow goes on counting through */
+
+void device_go_on_counting(uint32_t flow);
+
+void device_go_on_counting(uint32_t flow)
+{
+    (void)flow;
+    loop_late++;
+}
+
 void device_set_rate(uint32_t flow, uint32_t rate_q20)
 {
     (void)flow;
