@@ -92,7 +92,7 @@ void bind_deciders(nb::module_ &m) {
       .def(nb::init<std::uint32_t, std::vector<std::uint32_t>, std::vector<std::uint32_t>, std::int32_t, std::int32_t,
                     std::optional<ProgramConfig>, bool>(),
            "signals"_a, "params"_a, "knob_shift"_a, "initial"_a, "new_phase"_a, "follows"_a = nb::none(),
-           "once_per_rtt"_a = false);
+           nb::arg("may_be_late") = false);
 
   nb::class_<TapeConfig>(m, "TapeConfig")
       .def(

@@ -24,7 +24,7 @@ struct DeviceConfig {
                                // -1: contexts keep no knob
   std::int32_t new_phase = -1; // of a new agent, above the knob in that word; -1: the word is the knob alone
   std::optional<ProgramConfig> follows; // from that knob alone to all of them, as a site takes them
-  bool once_per_rtt = false; // a late answer leaves a context as it is, to the last bit, and nothing else does
+  bool may_be_late = false; // a late answer leaves a context as it is, to the last bit, and nothing else does
 
   static constexpr std::uint32_t kPhaseShift = 30; // decision.ir.interface.PHASE_SHIFT
   static constexpr std::uint32_t kBelow = (std::uint32_t{1} << kPhaseShift) - 1;
@@ -136,7 +136,7 @@ public:
 
   // To be called before a decision, for `decision` to see whether there was one.
   void remember(std::uint32_t agent) {
-    if (config_.once_per_rtt)
+    if (config_.may_be_late)
       std::memcpy(then_.data(), of(agent), stride_);
   }
 
@@ -146,7 +146,7 @@ public:
       knobs[k] = to_site(knobs[k], config_.knob_shift[k]);
     Decision decision;
     decision.before = before;
-    decision.late = config_.once_per_rtt && std::memcmp(then_.data(), of(agent), stride_) == 0;
+    decision.late = config_.may_be_late && std::memcmp(then_.data(), of(agent), stride_) == 0;
     if (config_.initial >= 0) {
       decision.action = action_of(config_.knob(in_force(agent)), config_.knob(before));
       if (config_.new_phase >= 0)

@@ -45,7 +45,7 @@ Decision ProgramDecider::decide(std::uint32_t agent, Words event, Knobs knobs) {
     changes |= context[i] != program_.values()[p.state_nodes[i]];
     context[i] = program_.values()[p.state_nodes[i]];
   }
-  decision.late = config_.once_per_rtt && !changes;
+  decision.late = config_.may_be_late && !changes;
   for (std::size_t k = 0; k < knobs.size(); ++k) {
     const std::int64_t knob = std::clamp<std::int64_t>(program_.values()[p.results[k]], 0, ~std::uint32_t{0});
     knobs[k] = to_site(static_cast<std::uint32_t>(knob), config_.knob_shift[k]);

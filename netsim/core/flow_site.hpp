@@ -67,7 +67,7 @@ public:
     return shared_.empty() ? n_.senders[flow].step++ : next_shared_step(flow);
   }
   // The first flow of those that share its context.
-  std::uint32_t context(std::uint32_t flow) const {
+  std::uint32_t context(std::uint32_t flow) const override {
     return shared_.empty() ? flow : flow - n_.senders[flow].qp % n_.net.context_flows;
   }
   void observe(std::uint32_t flow, Ps now, Knobs event) override;

@@ -30,7 +30,7 @@ public:
   // Nothing was decided on an event that was taken: what it counted goes on counting.
   virtual void undecided(std::uint32_t /*agent*/, Words /*event*/) {}
   // Whose context an agent decides with, by the number of an agent.
-  std::uint32_t context(std::uint32_t agent) const { return agent; }
+  virtual std::uint32_t context(std::uint32_t agent) const { return agent; }
   // `newer` takes the place of an older event of the agent that has not been decided.
   virtual void merge(Words older, Knobs newer) const = 0;
 
