@@ -29,7 +29,7 @@ from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "generated" / "shared-contexts.md"
+PAGE = ROOT / "docs" / "results" / "shared-contexts.md"
 KEPT = ROOT / "build" / "shared-contexts"
 TEACHERS = tuple(
     f"{name}={ROOT / 'fixtures' / 'teachers' / folder}"

@@ -48,7 +48,7 @@ def test_a_flow_alone_in_its_context_has_no_late_answer(teacher):
 
 
 def test_sharing_costs_goodput_and_the_rule_gives_it_back(teacher):
-    """The figures of docs/generated/shared-contexts.md, in a shorter run."""
+    """The figures of docs/results/shared-contexts.md, in a shorter run."""
     own, shared, ruled = (
         run(policy, network).metrics()
         for policy, network in ((teacher, Network()), (teacher, SIXTEEN), (once(teacher), SIXTEEN))
