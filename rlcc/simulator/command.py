@@ -21,14 +21,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from decision.artefact.errors import InputError
 from rlcc.simulator.driven import DrivenStudent
 from rlcc.simulator.protocol import Rows
 
 SILENCE_S = 600.0
-"""Longest time between two lines."""
+"""Longest time between two lines that a command writes, and between two parts of one that it reads."""
 MAX_LINE_BYTES = 64 * 2**20
 MAX_ROWS = 20_000_000
 MESSAGES = ("decide", "forget", "row", "rows", "done")
@@ -67,6 +67,8 @@ class CommandSimulator:
         for pipe in (self.process.stdout, self.process.stderr):
             assert pipe is not None
             self._pipes.register(pipe, selectors.EVENT_READ)
+        assert self.process.stdin is not None
+        os.set_blocking(self.process.stdin.fileno(), False)
 
     @property
     def name(self) -> str:
@@ -163,12 +165,29 @@ class CommandSimulator:
         return InputError(f"{self.name}, line {self.line_count} of its output: {reason}")
 
     def _write(self, message: dict[str, Any]) -> None:
-        assert self.process.stdin is not None
+        """Writes a line, and meanwhile keeps what the command says. InputError where it ends or reads nothing for too
+        long."""
+        pipe, left = self.process.stdin, memoryview(json.dumps(message).encode() + b"\n")
+        assert pipe is not None
         try:
-            self.process.stdin.write(json.dumps(message).encode() + b"\n")
-            self.process.stdin.flush()
+            if left := left[_taken(pipe, left) :]:
+                self._write_waiting(pipe, left)
         except OSError:
             raise self._ended() from None
+
+    def _write_waiting(self, pipe: IO[bytes], left: memoryview) -> None:
+        """Writes what the pipe did not take at once."""
+        self._pipes.register(pipe, selectors.EVENT_WRITE)
+        try:
+            due = time.monotonic() + self.silence_s
+            while left:
+                if pipe in self._ready(due, f"{self.name} reads nothing for {self.silence_s:g} s; the run is given up"):
+                    left = left[_taken(pipe, left) :]
+                    due = time.monotonic() + self.silence_s
+                elif len(self.buffer) > MAX_LINE_BYTES:
+                    raise InputError(f"{self.name} writes more than {MAX_LINE_BYTES} bytes and reads nothing")
+        finally:
+            self._pipes.unregister(pipe)
 
     def _line(self) -> str:
         """The next line of its output; what it says on stderr meanwhile is kept. InputError where it ends or is silent
@@ -179,22 +198,30 @@ class CommandSimulator:
             searched = len(self.buffer)
             if searched > MAX_LINE_BYTES:
                 raise self._wrong(f"a line is longer than {MAX_LINE_BYTES} bytes")
-            events = self._pipes.select(max(0.0, due - time.monotonic()))
-            if not events:
-                raise InputError(f"{self.name} says nothing for {self.silence_s:g} s; the run is given up")
-            for key, _ in events:
-                chunk = os.read(key.fd, 1 << 16)
-                if key.fileobj is self.process.stderr:
-                    self.errors = (self.errors + chunk)[-4096:]
-                    if not chunk:
-                        self._pipes.unregister(key.fileobj)
-                elif not chunk:
-                    raise self._ended()
-                else:
-                    self.buffer += chunk
+            self._ready(due, f"{self.name} says nothing for {self.silence_s:g} s; the run is given up")
         line = bytes(self.buffer[:end]).decode("utf-8", "replace")
         del self.buffer[: end + 1]
         return line
+
+    def _ready(self, due: float, otherwise: str) -> set[Any]:
+        """Waits for the pipes, keeps what the command says, and returns the pipes that were ready. InputError
+        ``otherwise`` where none is until ``due``."""
+        events = self._pipes.select(max(0.0, due - time.monotonic()))
+        if not events:
+            raise InputError(otherwise)
+        for key, _ in events:
+            if key.fileobj is self.process.stdin:
+                continue
+            chunk = os.read(key.fd, 1 << 16)
+            if key.fileobj is self.process.stderr:
+                self.errors = (self.errors + chunk)[-4096:]
+                if not chunk:
+                    self._pipes.unregister(key.fileobj)
+            elif not chunk:
+                raise self._ended()
+            else:
+                self.buffer += chunk
+        return {key.fileobj for key, _ in events}
 
     def _ended(self) -> InputError:
         assert self.process.stderr is not None
@@ -208,6 +235,14 @@ class CommandSimulator:
         how = f"with code {code}" if code is not None else "its output"
         last = f": {said[-1][:200]}" if said else ""
         return InputError(f"{self.name} ended {how} before its run was done{last}")
+
+
+def _taken(pipe: IO[bytes], content: memoryview) -> int:
+    """Returns how many bytes a pipe takes without waiting."""
+    try:
+        return os.write(pipe.fileno(), content)
+    except BlockingIOError:
+        return 0
 
 
 def _hashable(agent: Any) -> Any:

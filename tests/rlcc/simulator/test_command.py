@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,23 @@ def test_decisions_are_asked_over_the_pipe_and_runs_follow_each_other(tmp_path: 
     assert second["rate"][0] == first["rate"][0]  # "a" was forgotten
     assert second["rate"][1] < first["rate"][9]  # "b" goes on
     given.contexts.clear()
+
+
+def test_a_command_that_reads_nothing_is_given_up(tmp_path: Path, given: DrivenStudent) -> None:
+    """A run of a name that no pipe holds at once."""
+    with command_simulator(command(tmp_path, "import time\ntime.sleep(60)\n"), silence_s=0.5) as simulator:
+        begun = time.monotonic()
+        with pytest.raises(InputError, match="reads nothing"):
+            simulator.run(given, "s" * 2**21, 1)
+    assert time.monotonic() - begun < 30
+
+
+def test_a_command_may_say_much_before_it_reads(tmp_path: Path, given: DrivenStudent) -> None:
+    """Both sides write more than a pipe holds; neither waits for ever."""
+    rows = "for k in range(20000): print('{\"row\": {\"x\": %d}}' % k)\n"
+    text = f"import sys\n{rows}sys.stdout.flush()\nsys.stdin.readline()\nprint('{{\"done\": 1}}', flush=True)\nsys.stdin.readline()\n"
+    with command_simulator(command(tmp_path, text), silence_s=30) as simulator:
+        assert simulator.run(given, "s" * 2**21, 1)["x"] == list(range(20000))
 
 
 def test_rows_come_one_by_one_or_by_column(tmp_path: Path, given: DrivenStudent) -> None:
