@@ -22,7 +22,7 @@ from distill.log.columns import LABEL, Layout, column_of, layout, resolved
 from distill.log.features import FEATURES, SIGNALS, FeatureStates
 from distill.log.files import Log
 from distill.log.labels import ColumnLabels, Labels, first_impossible
-from distill.log.record import KNOWN, LabelledRun, column_bytes
+from distill.log.record import KNOWN, LabelledRun, column_bytes, hashed_columns
 from distill.log.runs import LogRun, read_runs
 from distill.rollout import IMPORT, KIND, label_columns, part_name, run_table
 
@@ -119,7 +119,7 @@ def record_hash(name: str, header: Header, runs: Sequence[LabelledRun]) -> str:
     digest = hashlib.sha256(json.dumps([name, header.model_dump(mode="json")], sort_keys=True).encode())
     for run in runs:
         digest.update(f"\n{run.scenario}\n".encode())
-        for part in column_bytes({**run.trajectories.columns, LABEL: run.labels, KNOWN: run.known}):
+        for part in column_bytes(hashed_columns(run, LABEL)):
             digest.update(part)
     return digest.hexdigest()
 

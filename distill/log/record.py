@@ -79,13 +79,16 @@ def rows_hash(runs: Sequence[LabelledRun]) -> str:
     stood."""
     digest = hashlib.sha256()
     for run in runs:
-        states = run.trajectories
-        columns = {**states.columns, "labels": run.labels, KNOWN: run.known}
-        if isinstance(states, FeatureStates):
-            columns["features"] = states.features
-        for part in column_bytes(columns):
+        for part in column_bytes(hashed_columns(run, "labels")):
             digest.update(part)
     return digest.hexdigest()
+
+
+def hashed_columns(run: LabelledRun, label: str) -> Columns:
+    """Returns what a run records: signals or features, labels as ``label``, and which of them count."""
+    states = run.trajectories
+    features = {"features": states.features} if isinstance(states, FeatureStates) else {}
+    return {**states.columns, label: run.labels, KNOWN: run.known, **features}
 
 
 def column_bytes(columns: Columns) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
+from decision.artefact.manifest import opened
 from decision.policy.features import PreviousAction, RlCcCongestion
 from decision.policy.policy import Header
 from distill.log.features import FeatureStates, feature_integers
@@ -62,6 +63,17 @@ def test_features_of_a_log_are_those_of_its_signals(header: Header, both: tuple[
     assert (whole == whole_too).all()
     off = CONGESTION.float_of(of_signals.astype(float)) - CONGESTION.float_of(of_features.astype(float))
     assert np.abs(off).max() < 0.002  # the firmware's inflation has steps of 2^-10
+
+
+def test_other_features_are_another_record(header: Header, tmp_path: Path) -> None:
+    """The hash that stands for a teacher is of what was seen, too."""
+    columns: dict[str, Any] = {"flow": [0, 0, 0], "t_ps": [0, 10**7, 2 * 10**7], "label": [1.0, 1.0, 1.0]}
+    hashes = set()
+    for last in (0.5, 0.25):
+        columns["feature.rl_cc_congestion"] = [0.0, 0.0, last]
+        import_log(columns_log(columns, "log"), "mine", header, None, tmp_path / f"{last}")
+        hashes.add(opened(tmp_path / f"{last}", "rollouts").parents["teacher"])
+    assert len(hashes) == 2
 
 
 @pytest.mark.parametrize("value", [-10.0, 1e9])
