@@ -248,12 +248,15 @@ def _check_columns(forest: Forest, policy: ModelPolicy) -> None:
             f"the model has {len(forest.names)} columns, and the policy gives it {policy.columns} ({len(told)} a "
             f"decision, {policy.observation.window} in the window); name all of them in [observation] and [input]"
         )
-    if policy.input.columns is None and policy.observation.window == 1:
-        labels = policy.observation.labels
-        if set(forest.names) == set(labels) and list(forest.names) != labels:
+    observation = policy.observation
+    named = dict(zip((feature.name for feature in observation.features), observation.labels, strict=True))
+    named |= {label: label for label in observation.labels}
+    for place, name in enumerate(forest.names):
+        there = told[place % len(told)]
+        if name in named and named[name] != there:
             raise InputError(
-                f"the model's columns are called {', '.join(forest.names)}, and [observation] has these in another "
-                "order; write them in the model's order into [input] columns"
+                f"column {place} of the model is called {name}, and the policy gives it {there}; write the features in "
+                "the model's order into [input] columns"
             )
 
 

@@ -207,7 +207,21 @@ WRONG = {
             Forest("a", ("rate", "rtt_inflation"), (), (Fraction(0),), "regression", FLOAT32_BITS, FLOAT64_BITS),
             policy(),
         ),
-        "another order",
+        "column 0",
+    ),
+    "one of several names": (
+        lambda: policy_forest(
+            Forest("a", ("x", "rtt_inflation"), (), (Fraction(0),), "regression", FLOAT32_BITS, FLOAT64_BITS),
+            policy(input={"columns": ["rtt_inflation", "rate"]}),
+        ),
+        "column 1",
+    ),
+    "a name of a feature's integer": (
+        lambda: policy_forest(
+            Forest("a", ("rate_q20", "y"), (), (Fraction(0),), "regression", FLOAT32_BITS, FLOAT64_BITS),
+            policy(),
+        ),
+        "column 0",
     ),
     "tanh": (lambda: policy(output="action", action={"kind": "tanh_map", "step": 0.2}), "tanh_map takes"),
     "row of a multiplier": (lambda: policy(output="row"), "multiplier takes"),
