@@ -14,6 +14,7 @@ from decision.ir.ranks import with_values
 from decision.policy.deciders import Pupil
 from decision.policy.network_policy import NetworkPolicy
 from decision.policy.records import Trajectories
+from decision.policy.student import Student
 from distill.driving import LATER_PS
 from emulator.shared import shared_library
 from netsim.devices import chosen
@@ -26,6 +27,7 @@ from rlcc.gate.fidelity import LATER, STUDENT, TEACHER
 from rlcc.gate.held import network_of
 from rlcc.gate.job import Job, Pair
 from rlcc.gate.judgement import StatesMet, sampling
+from rlcc.gate.labels import check_unseen, labels_of
 from rlcc.gate.neighbourhood import furthest
 from rlcc.gate.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
 from rlcc.gate.triggers import Shares, share
@@ -47,6 +49,8 @@ def held_out(job: Job, pair: Pair) -> "HeldOut":
     where, again = job.evidence.deployment, pair.pupil.trigger is not None
     job.say("actions beside the teacher's")
     if given is not None:
+        if isinstance(pair.pupil, Student) and labels_of(pair.pupil) is not None:
+            check_unseen(pair.pupil, given)
         read = given_rollouts(given, pair.teacher, where)
         return HeldOut(list(read) if again else read, f"rollouts {given.name}")
     made = own_rollouts(pair.teacher, match.scenarios or options.scenarios, match, where)

@@ -125,6 +125,9 @@ def test_a_teacher_of_weights_labels_the_log(own: Path, refused: Callable[..., s
     fit = ["distill", str(tmp_path / "rollouts"), "--trees", "2", "--depth", "2", "--out", str(tmp_path / "student")]
     assert cli.main(fit) == 0
     assert opened(tmp_path / "student", "student").parents["teacher"] == of.hash
+    assert cli.main(["emit", str(tmp_path / "student"), "--out", str(tmp_path / "firmware")]) == 0
+    judged = ["gate", tmp_path / "firmware", *BUDGET, "--teacher", TEACHER, "--rollouts", tmp_path / "rollouts"]
+    assert "fitted to" in refused(*judged, "--scenario", "many-to-one:2", "--out", tmp_path / "verdict")
     other = refused(*asked[:-2], "--policy", own / "policy.toml", "--out", tmp_path / "other")
     assert "observation" in other
     both = refused("distill", TEACHER, tmp_path / "rollouts", "--out", tmp_path / "other")
