@@ -15,6 +15,8 @@ from teachers.teacher import Teacher
 
 PARENTS = "equality.parents"
 """The id of its check."""
+RECORD = "teacher (by its rollouts)"
+"""What is held of a teacher that was not opened: the rollouts beside the firmware name the same one."""
 STUDENT, ROLLOUTS = "student", "rollouts"
 """Kinds, and the folders' names beside the firmware."""
 
@@ -39,8 +41,8 @@ def provenance(firmware: Opened, teacher: Teacher | None) -> Check:
         if rollouts.hash != ancestors[ROLLOUTS]:
             wrong.append("the rollouts beside the firmware are others than its student names")
         elif teacher is None and rollouts.parents.get("teacher") == firmware.parents.get("teacher"):
-            held.insert(0, "teacher")  # the rollouts are its record
-    unchecked = sorted({*firmware.parents, *ancestors} - {*held})
+            held.insert(0, RECORD)
+    unchecked = sorted({*firmware.parents, *ancestors} - {*held} - ({"teacher"} if RECORD in held else set()))
     said = [f"{', '.join(held)} as named"] if held and not wrong else []
     said += [f"{', '.join(unchecked)} not checked"] if unchecked else []
     return named(PARENTS)(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from decision.artefact.manifest import opened, writing
-from rlcc.gate.provenance import provenance
+from rlcc.gate.provenance import RECORD, provenance
 from teachers.load import load
 from teachers.teacher import Teacher
 
@@ -37,6 +37,24 @@ def test_where_no_parent_is_there_the_row_says_so(copy: Path, teacher: Teacher) 
     assert check.passed
     assert check.value == "teacher as named; student not checked"
     assert "student" in check.note
+
+
+def test_a_teacher_that_was_not_opened_is_known_by_the_rollouts(copy: Path) -> None:
+    known = opened(copy / "firmware", "firmware")
+    teacher = {"teacher": known.parents["teacher"]}
+    options: dict[str, Any] = {"seed": known.seed, "details": dict(known.details)}
+    with writing(copy / "made/rollouts", "rollouts", parents=teacher) as work:
+        (work / "a").write_text("a")
+    rollouts = {"rollouts": opened(copy / "made/rollouts", "rollouts").hash}
+    with writing(copy / "made/student", "student", parents={**teacher, **rollouts}) as work:
+        shutil.copy(copy / "student/student.json", work)
+    parents = {**teacher, "student": opened(copy / "made/student", "student").hash}
+    with writing(copy / "made/firmware", "firmware", parents=parents, **options) as work:
+        for name in known.files:
+            shutil.copy(copy / "firmware" / name, work / name)
+    check = provenance(opened(copy / "made/firmware", "firmware"), None)
+    assert check.passed
+    assert check.value == f"{RECORD}, student, rollouts as named"
 
 
 def renamed(copy: Path, resealed: Any, edit: Any, **parents: str) -> Path:
