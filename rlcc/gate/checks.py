@@ -100,11 +100,6 @@ def not_judged(groups: Sequence[Group], reason: str) -> list[Check]:
     ]
 
 
-def without_teacher(*rows: str) -> list[Check]:
-    """The rows of a model made elsewhere: nothing is there to compare it with."""
-    return [named(row)(value="no teacher: a model made elsewhere", limit="none", passed=True) for row in rows]
-
-
 def on_linux(compared: Iterable[Compared]) -> list[Check]:
     """What a real kernel's TCP did under the firmware, beside netsim's prediction of it."""
     checks = []

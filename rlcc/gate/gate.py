@@ -38,7 +38,6 @@ from rlcc.gate.checks import (
     object_code,
     on_linux,
     sizes,
-    without_teacher,
     without_thresholds,
 )
 from rlcc.gate.checks import teacher as teacher_checks
@@ -72,6 +71,8 @@ NOT_EMITTED = "C that is not as rlcc emits it is neither compiled nor run; emit 
 UNEQUAL = "the machine code is not equal to its program, so neither is compared with the teacher"
 NO_HELD_OUT = "no --rollouts: import a log that the student was not fitted to, and give its rollouts"
 NO_NETWORK = "decisions from a log, no teacher that could decide in a network"
+NO_TEACHER = "a model made elsewhere, without a teacher to compare it with"
+NO_POLICY = "a model without a policy, which decides for nobody in a network"
 SIMULATED: tuple[Group, ...] = ("teacher", "network")
 """Groups of checks that run rollouts and networks; a quick verdict goes without them."""
 
@@ -108,7 +109,7 @@ def judge(
     pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"), asked.teacher)
     policy = None if isinstance(decider, Model) else decider
     labelled = decider if pair is None and isinstance(decider, Student) and labels_of(decider) is not None else None
-    reasons = {} if labelled is None or quick else _unjudgeable(asked)
+    reasons = {} if pair is not None or quick else _unjudgeable(policy, labelled is not None, asked)
     left_out = SIMULATED if quick else tuple(reasons)
     has_actions = pair is not None or labelled is not None
     if labelled is not None and options.require and not quick:
@@ -135,8 +136,6 @@ def judge(
             checks += budget_by_trigger(core.report, options)
         if quick:
             checks += [mean_not_judged()] if triggers else []
-        elif policy is None:
-            checks += without_teacher("teacher.actions", "network.closed_loop")
         elif not equal:
             groups = _groups(options, has_actions, policy is not None)
             checks += not_judged([one for one in SIMULATED if one in groups and one not in left_out], UNEQUAL)
@@ -146,15 +145,14 @@ def judge(
                 errors = compare_labels(with_values(program), labelled, asked.rollouts)
                 checks += _of_file(manifest, teacher_checks(errors, options.match))
                 measured["teacher"] = vars(errors)
-        elif pair is None:
+        elif pair is None and policy is not None:
             outcomes = alone(job, policy, decision_latency_ps(core.report))
             sights = replace(sights, outcomes=tuple(outcomes))
-            checks += without_teacher("teacher.actions")
             checks += _of_file(
                 manifest, [*required(outcomes, options.require), *loop_figures(outcomes, options.require)]
             )
             measured["network"] = [outcome.to_json() for outcome in outcomes]
-        else:
+        elif pair is not None:
             runs = held_out(job, pair)
             met = StatesMet(pair.pupil, pair.teacher.policy)
             errors, outcomes = compared(job, pair, decision_latency_ps(core.report), runs, met)
@@ -317,10 +315,10 @@ def _findings(job: Job, certificate: Certificate | None) -> list[Finding]:
     return [finding for each, _ in asked for finding in found[each] or nothing]
 
 
-def _unjudgeable(evidence: Evidence) -> dict[Group, str]:
-    """Returns the groups that cannot be judged of a student of recorded labels, and why."""
-    reasons: dict[Group, str] = {} if evidence.rollouts is not None else {"teacher": NO_HELD_OUT}
-    return reasons | {"network": NO_NETWORK}
+def _unjudgeable(policy: Pupil | None, labelled: bool, evidence: Evidence) -> dict[Group, str]:
+    """Returns the groups that cannot be judged without a teacher, and why: of a student of recorded labels
+    (``labelled``), a model that is a policy, and a model that is none."""
+    if labelled:
 
 
 def _pair(

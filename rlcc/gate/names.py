@@ -44,7 +44,6 @@ NAMES = {
     "teacher.deviation": "largest deviation from the teacher's action range",
     "teacher.deviation_bound": "deviation bound over all states (signals < 2^24), proved",
     "teacher.trigger_share": "share of decisions with the trigger firing vs teacher",
-    "teacher.actions": "actions vs teacher",
     "network.*": "{of}, {metric} vs teacher",
     "network.no_scenario": "{of} vs teacher",
     "network.required.*": "{of}, {metric}, required",

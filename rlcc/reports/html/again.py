@@ -25,7 +25,7 @@ def again(
 ) -> Again:
     """``recipe``: the name of its file, where there was one."""
     quick = " --quick" if verdict.quick else ""
-    simulated = (bool(verdict.teacher) or "network" in verdict.measured) and not verdict.not_judged
+    simulated = "network" in verdict.measured or (bool(verdict.teacher) and not verdict.not_judged)
     if recipe is not None:
         file = shlex.quote(recipe)
         commands = [f"rlcc run {file}", f"rlcc gate firmware --recipe {file}{quick}"]

@@ -54,10 +54,11 @@ def test_its_closed_loop_is_judged_by_what_is_required(firmware):
     scenario = ("--scenario", "many-to-one:8")
     code, verdict = gated(firmware, *scenario, "--require", "goodput >= 0.8", "--require", "latency <= 60")
     checks = {check["id"]: check for check in verdict["checks"]}
-    assert (code, verdict["verdict"]) == (0, "PASS")
+    assert (code, verdict["verdict"], verdict["not_judged"]) == (0, "QUICK PASS", ["teacher"])
+    assert set(verdict["reasons"]) == {"teacher"}
     assert checks["network.required.goodput[many-to-one:8]"]["passed"]
     assert checks["network.measured.loss[many-to-one:8]"]["passed"]
-    assert checks["teacher.actions"]["value"].startswith("no teacher")
+    assert not any(name.startswith("teacher.") for name in checks)
     (loop,) = verdict["measured"]["network"]
     assert loop["metrics"][0]["goodput"] > 0.8
     code, verdict = gated(firmware, *scenario, "--require", "latency <= 1")
@@ -68,6 +69,7 @@ def test_a_quick_verdict_leaves_its_network_out(firmware):
     assert main(["gate", str(firmware), "--budget", "0.9 us", "--no-certificate", "--quick"]) == 0
     verdict = json.loads((firmware.parent / "quick-verdict" / "verdict.json").read_text())
     assert verdict["not_judged"] == ["teacher", "network"]
+    assert not verdict.get("reasons")
 
 
 def test_an_edited_folder_says_that_its_network_was_not_judged(firmware, tmp_path):
