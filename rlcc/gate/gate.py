@@ -318,7 +318,12 @@ def _findings(job: Job, certificate: Certificate | None) -> list[Finding]:
 def _unjudgeable(policy: Pupil | None, labelled: bool, evidence: Evidence) -> dict[Group, str]:
     """Returns the groups that cannot be judged without a teacher, and why: of a student of recorded labels
     (``labelled``), a model that is a policy, and a model that is none."""
-    if labelled:
+    reasons: dict[Group, str] = {}
+    if not labelled or evidence.rollouts is None:
+        reasons["teacher"] = NO_HELD_OUT if labelled else NO_TEACHER
+    if labelled or policy is None:
+        reasons["network"] = NO_NETWORK if labelled else NO_POLICY
+    return reasons
 
 
 def _pair(

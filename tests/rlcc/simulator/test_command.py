@@ -63,8 +63,15 @@ def test_a_command_that_reads_nothing_is_given_up(tmp_path: Path, given: DrivenS
 
 def test_a_command_may_say_much_before_it_reads(tmp_path: Path, given: DrivenStudent) -> None:
     """Both sides write more than a pipe holds; neither waits for ever."""
-    rows = "for k in range(20000): print('{\"row\": {\"x\": %d}}' % k)\n"
-    text = f"import sys\n{rows}sys.stdout.flush()\nsys.stdin.readline()\nprint('{{\"done\": 1}}', flush=True)\nsys.stdin.readline()\n"
+    lines = [
+        "import sys",
+        """for k in range(20000): print('{"row": {"x": %d}}' % k)""",
+        "sys.stdout.flush()",
+        "sys.stdin.readline()",
+        """print('{"done": 1}', flush=True)""",
+        "sys.stdin.readline()",
+    ]
+    text = "\n".join(lines)
     with command_simulator(command(tmp_path, text), silence_s=30) as simulator:
         assert simulator.run(given, "s" * 2**21, 1)["x"] == list(range(20000))
 
