@@ -117,8 +117,7 @@ class Average(InRange):
         before = self.bounded(b, one_less(b, kept), most)
         first = b.add(Op.SHL, (x,), self.shift)
         scaled = b.add(Op.SELECT, (is_new(b, kept), first, before), 0, f"{self.name}_scaled", f"x 2^{self.shift}")
-        left = b.add(Op.WRAP_SUB, (scaled, b.add(Op.SHR, (scaled,), self.shift)))
-        left = b.add(Op.MIN, (left, b.const(most - self.x.highest)))  # it never is more; its range says so
+        left = b.add(Op.SUB, (scaled, b.add(Op.SHR, (scaled,), self.shift)))
         after = b.add(Op.ADD, (left, x), 0, f"{self.name}_new")
         value = b.add(Op.SHR, (after,), self.shift, self.name, self.note)
         return b.add(Op.ADD, (after, b.const(1))), value
@@ -239,14 +238,11 @@ class Decayed(Carried):
 
     def stepped(self, n: Nodes, kept: int) -> tuple[int, int]:
         b = n.b
-        most = b.const(self.most_kept)
         before = self.bounded(b, kept, self.most_kept)
-        left = b.add(Op.WRAP_SUB, (before, b.add(Op.SHR, (before,), self.shift)))
-        left = b.add(Op.MIN, (left, most))  # it never is more; its range says so
+        left = b.add(Op.SUB, (before, b.add(Op.SHR, (before,), self.shift)))
         new = b.add(Op.MIN, (self.x.integers(n), b.const(self.most)), 0, f"{self.name}_added")
-        free = b.add(Op.SUB, (most, left))
-        still = b.add(Op.SUB, (free, b.add(Op.SHL, (new,), self.shift)))  # below 0 where the sum would be too great
-        after = b.add(Op.SUB, (most, b.add(Op.MAX, (still, b.const(0)))), 0, f"{self.name}_scaled", f"x 2^{self.shift}")
+        total = b.add(Op.ADD, (left, b.add(Op.SHL, (new,), self.shift)))
+        after = b.add(Op.MIN, (total, b.const(self.most_kept)), 0, f"{self.name}_scaled", f"x 2^{self.shift}")
         return after, b.add(Op.SHR, (after,), self.shift, self.name, self.note)
 
 

@@ -297,6 +297,9 @@ class ProgramBuilder:
                 return STORAGE_RANGE[self.state[imm].storage]
             case Op.ADD:
                 return r[0][0] + r[1][0], r[0][1] + r[1][1]
+            case Op.SUB if self._is_part(*args):  # x - (x >> k) grows with x
+                shift = self.nodes[args[1]].imm
+                return r[0][0] - (r[0][0] >> shift), r[0][1] - (r[0][1] >> shift)
             case Op.SUB:
                 return r[0][0] - r[1][1], r[0][1] - r[1][0]
             case Op.MUL:
@@ -326,6 +329,10 @@ class ProgramBuilder:
                     return self.network.result_range(imm)
         what = name or op.name.lower()
         raise InputError(f"{what} is not defined for operands in {r} with the immediate {imm}")
+
+    def _is_part(self, x: int, y: int) -> bool:
+        """Whether node y is node x, shifted right."""
+        return self.nodes[y].op is Op.SHR and self.nodes[y].args == (x,)
 
     def _arity(self, op: Op) -> int:
         if op is Op.NETWORK and self.network is not None:

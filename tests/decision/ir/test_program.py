@@ -1,6 +1,7 @@
 """Decision programs: proved ranges hold, JSON is believed only as far as it can be checked, 64 bits are the end."""
 
 import copy
+import itertools
 import json
 
 import numpy as np
@@ -214,6 +215,20 @@ def test_a_result_must_fit_its_knob():
         b.state_out("rate_q30", rate)
         with pytest.raises(InputError, match=rf"rate_q20 .*{low}\.\.{high}, .*uint32"):
             b.finish(b.add(Op.ADD, (rate, b.const(more))))
+
+
+@pytest.mark.parametrize("shift", [0, 1, 3, 12])
+def test_what_is_left_of_a_number_without_a_part_of_it_grows_with_it(shift):
+    """x - (x >> k) of every x between two ends, and of no other two nodes."""
+    for low, high in itertools.combinations((0, 1, 2, 7, 8, 9, 63, 64, 200), 2):
+        b = builder()
+        x = b.add(Op.MAX, (b.add(Op.MIN, (b.event("sent_bytes"), b.const(high))), b.const(low)))
+        part = b.add(Op.SHR, (x,), shift)
+        left = b.nodes[b.add(Op.SUB, (x, part))]
+        values = [v - (v >> shift) for v in range(low, high + 1)]
+        assert (left.low, left.high) == (min(values), max(values))
+        other = b.nodes[b.add(Op.SUB, (b.const(high), part))]
+        assert (other.low, other.high) == (high - (high >> shift), high - (low >> shift))
 
 
 def test_at_most_4096_nodes():
