@@ -248,8 +248,8 @@ class Decayed(Carried):
 
 @dataclass(frozen=True)
 class Since(Carried):
-    """From the timestamp of the decision before to this one's, which wrap; 0 of a new agent. A timestamp of 0 is
-    carried as 1, so that 0 is a new agent's."""
+    """From the timestamp of the decision before to this one's, which wrap; 0 of a new agent. A timestamp of 0 counts
+    as 1, so that a 0 that is carried is a new agent's: next to one the time is off by 1."""
 
     x: Signal
 
@@ -258,8 +258,8 @@ class Since(Carried):
         return U32_MAX
 
     def floats(self, t: TapeBuilder) -> int:
-        now, place = self.x.floats(t), t.carried(0.0)
-        place.after(t.step(FloatOp.MAX, now, t.const(1.0)))
+        now, place = t.step(FloatOp.MAX, self.x.floats(t), t.const(1.0)), t.carried(0.0)
+        place.after(now)
         less = t.step(FloatOp.SUB, now, place.before)
         later = t.step(FloatOp.ADD, less, t.const(WRAP))
         elapsed = t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, less, t.const(0.0)), later, less)
@@ -267,10 +267,11 @@ class Since(Carried):
         return t.step(FloatOp.SELECT, new, t.const(0.0), elapsed)
 
     def stepped(self, n: Nodes, kept: int) -> tuple[int, int]:
-        b, now = n.b, self.x.integers(n)
+        b = n.b
+        now = b.add(Op.MAX, (self.x.integers(n), b.const(1)), 0, f"{self.name}_now", "0 counts as 1")
         elapsed = b.add(Op.WRAP_SUB, (now, kept), 0, f"{self.name}_elapsed", "wraps with both")
         value = b.add(Op.SELECT, (is_new(b, kept), b.const(0), elapsed), 0, f"{self.name}_since")
-        return b.add(Op.MAX, (now, b.const(1))), value
+        return now, value
 
 
 def one_less(b: ProgramBuilder, kept: int) -> int:

@@ -100,9 +100,9 @@ def reference(feature: dict[str, Any], event: dict[str, np.ndarray]) -> list[int
                 kept = min((kept or 0) - ((kept or 0) >> k) + (min(x, most) << k), most << k)
                 seen.append(kept >> k)
             case "interval":
-                now = int(event["response_ns"][place])
+                now = max(int(event["response_ns"][place]), 1)
                 seen.append(0 if before is None else min((now - before) % 2**32, 2**24 - 1))
-                before = max(now, 1)
+                before = now
     return seen
 
 
@@ -238,3 +238,15 @@ def test_what_cannot_be_carried_is_refused(case):
 
     with pytest.raises(InputError, match=named):
         validate(Observation, {**PATH, "features": [feature]}, "policy.toml")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "wanted"), [(0, 0, 0), (0, 5, 4), (2**32 - 3, 0, 4), (2**32 - 3, 1, 4), (7, 7, 0)]
+)
+def test_a_timestamp_of_0_counts_as_1(before, now, wanted):
+    """Two decisions at 0 are not an age apart; next to a 0 the time is 1 off. Both meanings."""
+    zeros = np.zeros(2, dtype=np.int64)
+    event = dict.fromkeys(("request_sent_ns", "cnp_count", "nack_count", "sent_bytes", "queue_bytes"), zeros)
+    states, seen = recorded(event | {"response_ns": np.array([before, now])}), observation(CARRYING["interval"])
+    assert states.integer_rows(seen, PARAMS)[0][:, 0].tolist() == [0, wanted]
+    assert states.float_rows(seen)[0][:, 0].tolist() == [0, wanted]
