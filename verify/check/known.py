@@ -4,6 +4,7 @@
 from intervals, or from a solver that finds the other side impossible.
 """
 
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -154,6 +155,8 @@ class Known:
 
     def _spans(self, a: Term) -> Bounds:
         """Bounds without and with sign; both of a sum at once, or each of its words would be asked twice."""
+        if a.op == "bvsub" and a.width == 32 and negate(make("bvult", *a.args)) in self.facts:
+            return self._difference(a)
         if a.op != "const" and a in self.bounds:
             return self.bounds[a]
         half, top = 1 << a.width >> 1, (1 << a.width) - 1
@@ -171,6 +174,12 @@ class Known:
         if high < half:
             return low, high, low, high
         return low, high, *((low - top - 1, high - top - 1) if low >= half else (-half, half - 1))
+
+    def _difference(self, a: Term) -> Bounds:
+        """Of x - y, where x is no less than y, without sign."""
+        (low, high), (least, most) = map(self.span, a.args)
+        own = self.bounds.get(a, ALL)
+        return _meet((max(own[0], low - most), min(own[1], max(0, high - least)), own[2], own[3]))
 
     def _unsigned_span(self, a: Term, top: int) -> tuple[int, int]:
         """Of any term but a sum; ``top`` is the most that its bits can be."""
@@ -231,10 +240,7 @@ class Known:
                 return TRUE if within else FALSE
             if self._plain(condition):
                 return condition
-        near = self.about(condition)
-        # What speaks of its variables alone is the same on many paths, so the oracle has often been asked.
-        alone = [f for f in near if f.leaves <= condition.leaves]
-        for facts in (alone, near) if len(alone) < len(near) else (near,):
+        for facts in self._more_and_more(condition):
             with suppress(Undecided):
                 for side, otherwise in ((condition, FALSE), (negate(condition), TRUE)):
                     if oracle.impossible([side, *facts], self, multiply=False):
@@ -260,11 +266,28 @@ class Known:
 
     def about(self, condition: Term) -> list[Term]:
         """Everything known of the variables in a condition."""
-        found = [f for f in self.facts if f.leaves & condition.leaves]
+        return self._about(condition.leaves)
+
+    def _about(self, variables: Set[Term]) -> list[Term]:
+        found = [f for f in self.facts if f.leaves & variables]
         for word, bounds in self.bounds.items():
-            if word.leaves & condition.leaves:
+            if word.leaves & variables:
                 found += _conditions(word, bounds)
         return found
+
+    def _more_and_more(self, condition: Term) -> Iterator[list[Term]]:
+        """What is known of the variables in a condition alone, which is the same on many paths, so that the oracle has
+        often been asked; of these and others; and of all in that, and so forth: x <= y and y <= z bound x by z."""
+        near = dict.fromkeys(self.about(condition))
+        alone = [f for f in near if f.leaves <= condition.leaves]
+        if len(alone) < len(near):
+            yield alone
+        yield list(near)
+        known, found = near, dict.fromkeys(self._about({v for f in near for v in f.leaves}))
+        while len(found) > len(known):
+            known, found = found, dict.fromkeys(self._about({v for f in found for v in f.leaves}))
+        if len(found) > len(near):
+            yield list(found)
 
     def everything(self) -> list[Term]:
         """All of it as conditions."""

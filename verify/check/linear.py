@@ -57,8 +57,9 @@ def question(condition: Term, span: Span) -> tuple[Question, bool] | None:
         return None
     less, more = condition.args
     a, b = linear(less), linear(more)
-    if b[0] == 1 and span(more)[0] >= 1:  # a < L + 1 is not L < a: L is what it is without wrapping
-        return ((0, b[1]), a), False
+    one_more = more.op == "bvadd" and more.args[1].op == "const" and more.args[1].value == 1
+    if (one_more or b[0] == 1) and span(more)[0] >= 1:  # a < L + 1 is not L < a: L is what it is without wrapping
+        return (((b[0] - 1) % MODULUS, b[1]), a), False
     return (a, b), True
 
 

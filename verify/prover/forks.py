@@ -11,7 +11,7 @@ from decision.ir.arrays import Bools
 from verify.code.failures import Refused
 from verify.prover import bits
 from verify.prover.expressions import FIRST, UNKNOWN
-from verify.prover.implied import by_common_factor, implied_in
+from verify.prover.implied import by_common_factor, by_neighbours, implied_in
 from verify.prover.intervals import Truth, preimage, simple, truth
 from verify.prover.lanes import Ints, Lanes, constants, joined, pairs
 from verify.prover.memory import address_of
@@ -87,6 +87,9 @@ def _decide(state: State, lanes: Lanes, op: str, x: int, y: int, rows: Ints) -> 
         if holds is not None:
             parts.append(_Part(at, np.full(len(at), holds, dtype=bool)))
             continue
+        answers = by_neighbours(spans, state.fact_sets[number], condition, at)
+        parts += [_Part(at[answers == side], answers[answers == side].astype(bool)) for side in (0, 1)]
+        at = at[answers < 0]
         for side in (False, True):
             part = _Part(at, np.full(len(at), side, dtype=bool))
             part.fact = condition

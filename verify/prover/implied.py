@@ -1,9 +1,11 @@
 """What facts say about a condition that no interval decides."""
 
+from math import gcd
+
 import numpy as np
 
 from decision.ir.arrays import Bools
-from verify.prover.expressions import FIRST, MODULUS, WORD, signed
+from verify.prover.expressions import FIRST, MODULUS, WORD, Pool, signed
 from verify.prover.lanes import Ints, Lanes
 from verify.prover.multiples import AtMost, multiples
 from verify.prover.spans import Spans
@@ -83,6 +85,61 @@ def by_common_factor(spans: Spans, facts: frozenset[Fact], condition: int, rows:
         greater = _asked(spans.state, facts, v, u)
         return None if greater is None else not greater
     return _asked(spans.state, facts, u, v)
+
+
+def by_neighbours(spans: Spans, facts: frozenset[Fact], condition: int, rows: Ints) -> Ints:
+    """What the facts say about x < y in these lanes by a third word: of z <= x that x is not less where z is not; 1, 0,
+    or -1 where they do not say."""
+    pool = spans.pool
+    op, (x, y) = pool.op(condition), pool.operands(condition)
+    result = np.full(len(rows), -1, dtype=np.int64)
+    if op not in ("sltu", "slt"):
+        return result
+    for fact, holds in facts:
+        if pool.op(fact) != op or not {x, y} & set(pool.operands(fact)):
+            continue
+        less, more = pool.operands(fact)  # less < more, or more <= less
+        if not holds:
+            less, more = more, less
+        if less == x:
+            known = _side(_less(spans, op, y, more), 0, 1) if holds else _side(_less(spans, op, more, y), 1, 1)
+        elif more == y:
+            known = _side(_less(spans, op, less, x), 0, 1) if holds else _side(_less(spans, op, x, less), 1, 1)
+        elif more == x:
+            known = _side(_less(spans, op, less, y), 0, 0)
+        else:
+            known = _side(_less(spans, op, x, more), 0, 0)
+        result = np.where(result < 0, known[rows], result)
+    return result
+
+
+def _less(spans: Spans, op: str, x: int, y: int) -> Ints:
+    """``Spans.less``, of two multiples of one word also where their ranges meet."""
+    known = spans.less(op, x, y)
+    (word, times), (other, factor) = (_as_multiple(spans.pool, each) for each in (x, y))
+    if op != "sltu" or word != other or not (known < 0).any():
+        return known
+    low, high = spans.of(word)
+    fine = (known < 0) & (low >= 0) & (high <= WORD // max(times, factor))
+    if times >= factor:
+        return np.where(fine, 0, known)
+    return np.where(fine & (low > 0), 1, known)
+
+
+def _as_multiple(pool: Pool, word: int) -> tuple[int, int]:
+    """The word that another is a multiple of, and how many times it is there."""
+    constant, terms = pool.linear(word)
+    factors = [signed(times) for _, times in terms]
+    common = gcd(constant, *factors)
+    if common <= 1:
+        return word, 1
+    parts = [(part, times // common) for (part, _), times in zip(terms, factors, strict=True)]
+    return pool.sum(constant // common, parts), common
+
+
+def _side(known: Ints, wanted: int, answer: int) -> Ints:
+    """The answer where something is known to be so, else -1."""
+    return np.where(known == wanted, answer, -1)
 
 
 def _asked(state: State, facts: frozenset[Fact], x: int, y: int) -> bool | None:

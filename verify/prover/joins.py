@@ -98,7 +98,9 @@ class Joiner:
         kept = [lanes.values[n] for n in live if n not in names]
         if self.careful and len(lanes) <= MOST_CAREFUL:
             held = self._held(lanes, columns, live, names)
-            wanted = _wanted(self.program, {n for n in self.computed if self.cuts.node(n) in held})
+            names_held = {n for n in self.computed if self.cuts.node(n) in held}
+            wanted = _wanted(self.program, names_held)
+            wanted -= _following(self.program, names_held).intersection(self.after_trees)
             known += [view.words(n) for n in self.computed if n in wanted]
         keys = np.stack([*kept, *known, costs])
         first, classes, counts = _classes(keys)
@@ -425,6 +427,15 @@ def _wanted(program: Program, held: set[int]) -> set[int]:
             wanted.add(n)
             todo += program.nodes[n].args
     return wanted
+
+
+def _following(program: Program, held: set[int]) -> set[int]:
+    """Nodes that follow from those that columns hold, and from nothing else that is not known."""
+    following = set[int]()
+    for n, node in enumerate(program.nodes):
+        if n in held or node.op is Op.CONST or (node.args and following.issuperset(node.args)):
+            following.add(n)
+    return following
 
 
 def _sums(program: Program) -> list[int]:

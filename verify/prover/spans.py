@@ -7,7 +7,7 @@ import numpy as np
 
 from decision.ir.arrays import Bools
 from verify.prover.bits import COMPARISONS, question
-from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD
+from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD, signed
 from verify.prover.lanes import Ints, Lanes, pairs, words
 from verify.prover.state import State
 
@@ -46,6 +46,18 @@ class Spans:
                 low, high = np.where(fine & (a <= b), a, low), np.where(fine & (a <= b), b, high)
             span = self._known[word] = (low, high)
         return span
+
+    def congruent(self, word: int) -> Span:
+        """Bounds of integers that the word is congruent to, which may lie beyond its range: of a sum with a constant
+        those of what was compared without it."""
+        low, high = self.of(word)
+        constant, terms = self.pool.linear(word)
+        rest = self.pool.sum(0, terms) if constant else word
+        if rest == word or rest not in self.state.bases:
+            return low, high
+        first, last = (end + signed(constant) for end in self.of(rest))
+        narrower = last - first < high - low
+        return np.where(narrower, first, low), np.where(narrower, last, high)
 
     def less(self, op: str, x: int, y: int) -> Ints:
         """1 where x < y (sltu, slt) by what the lanes know of both, 0 where not, -1 where that does not say."""

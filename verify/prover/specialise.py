@@ -22,7 +22,7 @@ from decision.ir.program import Node, Op, Program
 from verify.prover.bits import asked, both, either
 from verify.prover.counts import TOGETHER, Counts, counts, inputs_of
 from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
-from verify.prover.implied import by_common_factor, implied_in
+from verify.prover.implied import by_common_factor, by_neighbours, implied_in
 from verify.prover.intervals import simple
 from verify.prover.lanes import FEW_LANES, Ints, Lanes, groups, pairs, words
 from verify.prover.spans import Spans, products
@@ -223,6 +223,9 @@ class View:
         of its own that would cost lanes times words, and say little."""
         if not self.count:
             return low, high
+        number = np.where(column > node.high, column - MODULUS, column)
+        fine = (column != UNKNOWN) & (column < FIRST) & (low <= number) & (number <= high)
+        low, high = np.where(fine, number, low), np.where(fine, number, high)
         if self.count <= FEW_LANES:
             different = sorted(set(column.tolist()))
         else:
@@ -233,7 +236,7 @@ class View:
         for word in different:
             if word < FIRST:
                 continue
-            first, last = self.spans.of(word)
+            first, last = self.spans.congruent(word)
             least, most = low, high
             at: slice | Ints = slice(None)
             if not single:
@@ -403,7 +406,26 @@ class View:
         op = self._comparison(x, y)
         if op:
             self._ask(known, op, self.words(y), self.words(x))
+        return self._by_parts(known, x, y)
+
+    def _by_parts(self, known: Ints, x: int, y: int) -> Ints:
+        """Where it is open, x > y by the operands of a minimum or a maximum: compilers change the order of several. Of
+        z + 1 > y that z is not less than y, which they ask."""
+        node = self.program.nodes[x]
+        if node.op is Op.ADD and self._is_one(node.args[1]) and (known < 0).any():
+            less = self._greater(y, node.args[0])
+            known = np.where((known < 0) & (less >= 0), 1 - less, known)
+        for side, n in enumerate((x, y)):
+            node = self.program.nodes[n]
+            if node.op in (Op.MIN, Op.MAX) and (known < 0).any():
+                a, b = (self._greater(*((part, y) if side == 0 else (x, part))) for part in node.args)
+                all_ = (node.op is Op.MIN) == (side == 0)  # min(a, b) > y: both are; x > min(a, b): one is enough
+                known = np.where(known >= 0, known, _together(a, b, all_))
         return known
+
+    def _is_one(self, n: int) -> bool:
+        node = self.program.nodes[n]
+        return node.op is Op.CONST and node.imm == 1
 
     def _larger(self, x: int, y: int) -> Ints:
         """1 where node x >= node y, 0 where x <= y (either, where they are equal), -1 where the lane does not say."""
@@ -436,6 +458,9 @@ class View:
                 holds = implied_in(self.state, number, condition)
             if holds is None:
                 holds = by_common_factor(self.spans, self.state.fact_sets[number], condition, rows[at])
+            if holds is None and condition >= FIRST:
+                found[at] = by_neighbours(self.spans, self.state.fact_sets[number], condition, rows[at])
+                continue
             found[at] = -1 if holds is None else holds
         self.possible[rows] &= (before < 0) | (found < 0) | (before == found)
         known[rows] = np.where(before < 0, found, before)
@@ -465,7 +490,12 @@ class View:
             case Op.ADD:
                 return a + c, b + d
             case Op.SUB:
-                return a - d, b - c
+                least, most = a - d, b - c
+                if ((least < 0) & (most > 0)).any():
+                    larger = self._larger(*node.args)
+                    least = np.where(larger == 1, np.maximum(least, 0), least)
+                    most = np.where(larger == 0, np.minimum(most, 0), most)
+                return least, most
             case Op.MUL:
                 ends_ = np.stack([a * c, a * d, b * c, b * d])
                 return ends_.min(axis=0), ends_.max(axis=0)
@@ -473,10 +503,15 @@ class View:
                 return a << node.imm, b << node.imm
             case Op.SHR:
                 return a >> node.imm, b >> node.imm
-            case Op.MIN:
-                return np.minimum(a, c), np.minimum(b, d)
-            case Op.MAX:
-                return np.maximum(a, c), np.maximum(b, d)
+            case Op.MIN | Op.MAX:
+                end = np.minimum if node.op is Op.MIN else np.maximum
+                least, most = end(a, c), end(b, d)
+                if ((b > c) & (d > a)).any():  # else the ends alone say which it is
+                    larger = self._larger(*node.args)
+                    first, second = (1, 0) if node.op is Op.MAX else (0, 1)
+                    least = np.where(larger == first, a, np.where(larger == second, c, least))
+                    most = np.where(larger == first, b, np.where(larger == second, d, most))
+                return least, most
             case Op.GT | Op.EQ:
                 known = self._greater(*node.args) if node.op is Op.GT else self._equal(*node.args)
                 return np.where(known == 1, 1, 0), np.where(known == 0, 0, 1)
@@ -539,6 +574,12 @@ class View:
 
     def _features(self) -> tuple[int, ...]:
         return next(node.args for node in self.program.nodes if node.op is Op.TREES)
+
+
+def _together(a: Ints, b: Ints, both_: bool) -> Ints:
+    """Whether both hold, or one does: 1, 0, or -1 where the two, known or not, leave it open."""
+    decides = 0 if both_ else 1
+    return np.where((a == decides) | (b == decides), decides, np.where((a < 0) | (b < 0), -1, 1 - decides))
 
 
 def _turned(first: Ints, last: Ints, node: Node) -> bool:

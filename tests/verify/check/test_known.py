@@ -564,3 +564,37 @@ def test_an_oracle_asks_its_solver_each_question_once(monkeypatch: pytest.Monkey
         oracle.impossible([shifted], Known(bounds))
         oracle.impossible([shifted], Known(bounds))
         assert oracle.asked == 5 + n
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.integers(0, 40), st.data())
+def test_a_difference_that_does_not_wrap_lies_within_its_span(a: int, b: int, c: int, d: int, data: Any) -> None:
+    """x - y, where y is at most x and both lie in intervals; and what was compared of it still counts."""
+    (low, high), (least, most) = sorted((a, b)), sorted((c, d))
+    known = Known({X: bounded(low, high), Y: bounded(least, most)}).assume(negate(make("bvult", X, Y)))
+    difference = make("bvsub", X, Y)
+    values = [x - y for x in range(low, high + 1) for y in range(least, most + 1) if x >= y]
+    compared = data.draw(st.integers(0, 50))
+    narrowed = known.assume(negate(make("bvult", const(compared), difference)))
+    for value in values:
+        assert known.span(difference)[0] <= value <= known.span(difference)[1]
+        assert value > compared or narrowed.span(difference)[0] <= value <= narrowed.span(difference)[1]
+    assert known.span(difference)[1] <= max(0, high - least)
+
+
+def test_a_difference_that_may_wrap_and_one_of_64_bits_have_no_such_span() -> None:
+    known = Known({X: bounded(0, 9), Y: bounded(0, 9)})
+    assert known.span(make("bvsub", X, Y)) == (0, FULL)
+    assert known.assume(negate(make("bvult", Y, X))).span(make("bvsub", X, Y)) == (0, FULL)
+    wide = var("known.wide.x", 64), var("known.wide.y", 64)
+    assert Known({}, frozenset({negate(make("bvult", *wide))})).span(make("bvsub", *wide)) == (0, 2**64 - 1)
+
+
+def test_what_is_known_of_a_word_reaches_others_that_it_was_compared_with() -> None:
+    """x >= y, y >= w, w >= 7: x > 3; of what nothing leads to nothing is said."""
+    known = Known({W: bounded(7, FULL)})
+    for more, less in ((X, Y), (Y, W)):
+        known = known.assume(negate(make("bvult", more, less)))
+    assert known.decide(make("bvult", const(3), X), Oracle()) is TRUE
+    asked = make("bvult", const(8), X)
+    assert known.decide(asked, Oracle()) is asked
+    assert known.decide(make("bvult", const(3), V), Oracle()).op != "const"

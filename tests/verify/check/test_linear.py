@@ -111,6 +111,19 @@ class Nobody:
         return False
 
 
+def test_one_more_than_a_sum_with_a_constant_is_seen_as_such() -> None:
+    """a < (x - 7) << 2 plus 1, where that does not wrap: not (x - 7) << 2 < a."""
+    part = shifted(make("bvadd", X, const(-7)), 2)
+    more = make("bvadd", part, const(1))
+    known = Known({part: bounded(0, 1000)})
+    asked = question(make("bvult", Y, more), known.span)
+    opposite = question(make("bvult", part, Y), known.span)
+    assert asked is not None
+    assert opposite is not None
+    assert (asked[0], asked[1]) == (opposite[0], not opposite[1])
+    assert question(make("bvult", Y, more), Known({}).span) != asked
+
+
 def test_a_path_knows_a_comparison_in_other_words() -> None:
     low = shifted(make("bvlshr", X, const(8)), 8)
     code = make("bvult", low, make("bvadd", shifted(Y, 1), Y))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from verify.prover.expressions import FIRST, WORD
-from verify.prover.implied import contradicted, implied
+from verify.prover.implied import by_neighbours, contradicted, implied
 from verify.prover.lanes import Lanes
+from verify.prover.spans import Spans
 from verify.prover.state import State
 
 MOST = 6
@@ -69,3 +70,29 @@ def test_a_lane_is_taken_by_no_input_if_what_it_learnt_since_excludes_what_was_c
         any((p < q) == holds for p in range(a, b + 1) for q in range(c, d + 1)) for (a, b), (c, d), holds in cases
     ]
     assert (~contradicted(state, lanes)).tolist() == inputs
+
+
+def test_what_is_said_by_a_third_word_is_so_wherever_it_is_compared() -> None:
+    """Two of three words compared, and one of them within an interval; a multiple of one against another."""
+    state = State((), (0, b""))
+    atoms = [state.pool.atom(name, 0, MOST) for name in "xyz"]
+    words = [*atoms, state.pool.sum(0, ((atoms[0], 2),)), state.pool.sum(0, ((atoms[0], 3),))]
+    row = state.base(atoms[2])
+    lanes = state.start()
+    state.widen(lanes)
+    lanes.low[row], lanes.high[row] = 2, 4
+    spans = Spans(state, lanes)
+    inputs = [v for v in itertools.product(range(MOST + 1), repeat=3) if 2 <= v[2] <= 4]
+    values = {word: [v[k] for v in inputs] for k, word in enumerate(atoms)}
+    values |= {word: [(k + 2) * v[0] for v in inputs] for k, word in enumerate(words[3:])}
+    pairs = [(p, q) for p, q in itertools.permutations([*words, 3], 2) if state.pool.make("sltu", p, q) >= FIRST]
+    values[3] = [3] * len(inputs)
+    said = 0
+    for known, holds, question in itertools.product(pairs, (False, True), pairs):
+        facts = frozenset({(state.pool.make("sltu", *known), holds)})
+        (found,) = by_neighbours(spans, facts, state.pool.make("sltu", *question), np.array([0]))
+        less = [a < b for a, b in zip(values[known[0]], values[known[1]], strict=True)]
+        met = {a < b for k, a, b in zip(less, values[question[0]], values[question[1]], strict=True) if k == holds}
+        assert found < 0 or met <= {bool(found)}
+        said += found >= 0
+    assert said > 100
