@@ -5,11 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from options_by_hand import ENGINE, cuts, judge
 
 from codegen.differences import differences
 from codegen.emit import Emission
 from codegen.frontends.treelite_model import is_treelite
 from codegen.policy_model import emit_policy_model, estimator_policy
+from emulator.build import built
+from verify.prover.certify import _prove
+from verify.trusted.costs import cycle_model
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "dpa-forest"
 sys.path.insert(0, str(FOLDER))
@@ -48,3 +52,18 @@ def test_it_fits_the_dpas_context(trained, tmp_path):
     assert (tmp_path / "firmware" / "rlcc_doca_pcc.c").exists()
     fields = [field.name for field in made.student.program().state]
     assert fields == ["rate_q30", "rtt_ns_least_kept", "rtt_ns_average_4_kept", "cnp_count_streak_of_255_kept"]
+
+
+def test_a_smaller_one_of_all_six_columns_is_proved_and_its_certificate_holds(tmp_path):
+    from sklearn.ensemble import RandomForestRegressor
+
+    rows, change = train_forest.made_up(seed=1)
+    forest = RandomForestRegressor(n_estimators=4, max_depth=2, max_features=1, random_state=1).fit(rows, change)
+    made = estimator_policy(forest, FOLDER / "policy.toml")
+    asked = set().union(*made.student.program().forest.asked)
+    assert asked == set(range(6))
+    emit_policy_model(made, tmp_path / "firmware", Emission("generic"))
+    build = built(tmp_path / "firmware", profile=ENGINE)
+    proof, claims = _prove(build, cycle_model(ENGINE))
+    assert proof.proved, proof.failures
+    assert judge(build.firmware, build.image, cuts(claims)).bound() == proof.worst.bound
