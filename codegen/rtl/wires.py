@@ -1,0 +1,186 @@
+"""Wires: the program once more, in operators that logic has. A wire is an exact integer with a range, from which its
+width follows; it is negative where its range is, in two's complement.
+
+    mul_shr(a, b, 32)   ->   4 products of at most 18 x 18 bits, one sum of three words, one slice
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from codegen.rtl.delays import delay_ns
+
+Range = tuple[int, int]
+
+
+class Gate(Enum):
+    """Operators of logic, and the meaning of a wire's ``imm``."""
+
+    CONST = "const"  # imm: the value
+    INPUT = "input"  # imm: the port's key, "event.x"
+    ADD = "add"
+    ADD3 = "add3"  # a + b + c in one row of adders
+    SUB = "sub"
+    MUL = "mul"  # both within a multiplier of the part
+    SHL = "shl"  # imm: bits
+    SLICE = "slice"  # imm: (lowest bit, bits): (a >> lowest) mod 2^bits
+    JOIN = "join"  # imm: bits of b: (a << imm) + b
+    GT = "gt"
+    EQ = "eq"
+    SELECT = "select"  # a ? b : c
+    ROM = "rom"  # imm: the table; the index is its operands, the first one lowest
+
+
+@dataclass(frozen=True)
+class Wire:
+    """``low <= value <= high`` for all inputs. ``args``: numbers of earlier wires."""
+
+    gate: Gate
+    args: tuple[int, ...]
+    imm: object
+    low: int
+    high: int
+
+    @property
+    def signed(self) -> bool:
+        return self.low < 0
+
+    @property
+    def width(self) -> int:
+        """Bits of the wire, its sign included."""
+        return width_of(self.low, self.high)
+
+
+def width_of(low: int, high: int) -> int:
+    """Returns the bits that hold the range, at least 1."""
+    if low < 0:
+        return 1 + max(high, -low - 1).bit_length()
+    return max(high.bit_length(), 1)
+
+
+class Wires:
+    """The wires in order of evaluation; equal ones are shared. ``labels``: the name of a wire that is a value of the
+    program. ``arrival``: ns from the inputs through logic alone, an estimate. ``static``: a function of parameters."""
+
+    def __init__(self) -> None:
+        self.wires: list[Wire] = []
+        self.labels: dict[int, str] = {}
+        self.arrival: list[float] = []
+        self.static: list[bool] = []
+        self._known: dict[tuple[Gate, tuple[int, ...], object], int] = {}
+
+    def __getitem__(self, number: int) -> Wire:
+        return self.wires[number]
+
+    def constant(self, number: int) -> int | None:
+        """The value of a constant wire; None for any other."""
+        wire = self.wires[number]
+        return wire.low if wire.gate is Gate.CONST else None
+
+    def label(self, number: int, name: str) -> int:
+        """Name a wire unless it has a name or needs none."""
+        if self.wires[number].gate not in (Gate.CONST, Gate.INPUT):
+            self.labels.setdefault(number, name)
+        return number
+
+    def const(self, value: int) -> int:
+        return self._add(Gate.CONST, (), value, (value, value))
+
+    def port(self, key: str, bounds: Range) -> int:
+        return self._add(Gate.INPUT, (), key, bounds)
+
+    def add(self, a: int, b: int) -> int:
+        if self.constant(a) == 0 or self.constant(b) == 0:
+            return b if self.constant(a) == 0 else a
+        (al, ah), (bl, bh) = self._ranges(a, b)
+        return self._add(Gate.ADD, (a, b), None, (al + bl, ah + bh))
+
+    def add3(self, a: int, b: int, c: int) -> int:
+        lows, highs = zip(*self._ranges(a, b, c), strict=True)
+        return self._add(Gate.ADD3, (a, b, c), None, (sum(lows), sum(highs)))
+
+    def sub(self, a: int, b: int) -> int:
+        (al, ah), (bl, bh) = self._ranges(a, b)
+        return self._add(Gate.SUB, (a, b), None, (al - bh, ah - bl))
+
+    def mul(self, a: int, b: int) -> int:
+        (al, ah), (bl, bh) = self._ranges(a, b)
+        ends = [x * y for x in (al, ah) for y in (bl, bh)]
+        return self._add(Gate.MUL, (a, b), None, (min(ends), max(ends)))
+
+    def shl(self, a: int, bits: int) -> int:
+        if bits == 0:
+            return a
+        ((low, high),) = self._ranges(a)
+        return self._add(Gate.SHL, (a,), bits, (low << bits, high << bits))
+
+    def slice(self, a: int, lowest: int, bits: int | None = None) -> int:
+        """Bits ``lowest`` and up, ``bits`` of them; without ``bits`` all that are left, the sign kept."""
+        wire = self.wires[a]
+        if (value := self.constant(a)) is not None:
+            return self.const(value >> lowest if bits is None else (value >> lowest) % (1 << bits))
+        if bits is None or (wire.low >= 0 and (wire.high >> lowest) < (1 << bits)):
+            if lowest == 0:
+                return a
+            width = max(wire.width - lowest, 1)
+            return self._add(Gate.SLICE, (a,), (lowest, width), (wire.low >> lowest, wire.high >> lowest))
+        return self._add(Gate.SLICE, (a,), (lowest, bits), (0, (1 << bits) - 1))
+
+    def join(self, a: int, b: int, bits: int) -> int:
+        """``(a << bits) + b`` with ``0 <= b < 2^bits``: wires side by side, no adder."""
+        (al, ah), (bl, bh) = self._ranges(a, b)
+        return self._add(Gate.JOIN, (a, b), bits, ((al << bits) + bl, (ah << bits) + bh))
+
+    def gt(self, a: int, b: int) -> int:
+        (al, ah), (bl, bh) = self._ranges(a, b)
+        if al > bh or ah <= bl:
+            return self.const(int(al > bh))
+        bits = max(bl.bit_length(), 1)
+        if al >= 0 and bl == bh and ah.bit_length() > bits + 1:  # the bits above those of the constant are one question
+            low = self.gt(self.slice(a, 0, bits), b)
+            return self.select(self.eq(self.slice(a, bits), self.const(0)), low, self.const(1))
+        return self._add(Gate.GT, (a, b), None, (0, 1))
+
+    def eq(self, a: int, b: int) -> int:
+        (al, ah), (bl, bh) = self._ranges(a, b)
+        if al > bh or bl > ah:
+            return self.const(0)
+        return self._add(Gate.EQ, (a, b), None, (0, 1))
+
+    def select(self, condition: int, a: int, b: int, bounds: Range | None = None) -> int:
+        """``bounds``: a closer range, where the caller knows one."""
+        known = self.constant(condition)
+        if known is not None:
+            return a if known else b
+        if a == b:
+            return a
+        (al, ah), (bl, bh) = self._ranges(a, b)
+        return self._add(Gate.SELECT, (condition, a, b), None, bounds or (min(al, bl), max(ah, bh)))
+
+    def rom(self, index: Sequence[int], table: Sequence[int]) -> int:
+        """``table`` at the number that the wires of ``index`` make together, the first one lowest; what lies beyond the
+        table is its last entry."""
+        if len(set(table)) == 1:
+            return self.const(table[0])
+        return self._add(Gate.ROM, tuple(index), tuple(table), (min(table), max(table)))
+
+    def _ranges(self, *numbers: int) -> list[Range]:
+        return [(self.wires[n].low, self.wires[n].high) for n in numbers]
+
+    def _add(self, gate: Gate, args: tuple[int, ...], imm: object, bounds: Range) -> int:
+        if gate is not Gate.INPUT and bounds[0] == bounds[1]:
+            gate, args, imm = Gate.CONST, (), bounds[0]
+        key = (gate, args, imm)
+        if key not in self._known:
+            wire = Wire(gate, args, imm, *bounds)
+            operands = [self.wires[a] for a in args]
+            constant = any(operand.gate is Gate.CONST for operand in operands)
+            before = max((self.arrival[a] for a in args), default=0.0)
+            self.wires.append(wire)
+            self.arrival.append(before + delay_ns(gate.value, wire.width, [o.width for o in operands], constant))
+            static = (
+                str(imm).startswith("params.") if gate is Gate.INPUT else all(self.static[a] for a in args)
+            )  # constants too
+            self.static.append(static)
+            self._known[key] = len(self.wires) - 1
+        return self._known[key]
