@@ -1,0 +1,1 @@
+"""The emitted Verilog against its program, by vectors and for all inputs (docs/rtl.md)."""

