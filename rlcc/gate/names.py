@@ -15,6 +15,8 @@ NAMES = {
     "equality.parents": "parent artefacts have the hashes that the manifest names",
     "equality.core": "test vectors: C on the core equals the program ({profile}, {compiler})",
     "equality.host": "test vectors: C on the host equals the program ({of}, sanitizers)",
+    "equality.logic_vectors": "test vectors: Verilog in Verilator equals the program",
+    "equality.logic": "Verilog, read by Yosys, equals the program for all inputs (proved)",
     "equality.thresholds": "test vectors cover both sides of every threshold",
     "object_code.forbidden": "forbidden constructs in the object code",
     "size.code": "code size",

@@ -1,0 +1,32 @@
+"""The gate's rows of a decision in logic."""
+
+from dataclasses import replace
+
+import numpy as np
+from drawing import ACTIONS, FEATURES, make_student
+
+from codegen.emit import emit
+from decision.artefact.manifest import opened, writing
+from decision.ir.forest import oblivious
+from decision.ir.program import Program
+from rlcc.gate.logic import in_logic
+
+
+def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path):
+    leaves = tuple(np.random.default_rng(1).integers(-5000, 6000, size=4).tolist())
+    features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
+    with writing(tmp_path / "student", "student") as work:
+        make_student(features, ACTIONS[0], (oblivious(((0, 100), (1, 4000)), leaves),), window=2, bias=12).save(work)
+    emit(tmp_path / "student", tmp_path / "firmware", target="rtl")
+    firmware = opened(tmp_path / "firmware", "firmware")
+    program = Program.from_json(firmware.json("program.json"))
+    checks, claim = in_logic(firmware, program, lambda _: None)
+    assert {check.id: check.passed for check in checks} == {"equality.logic_vectors": True, "equality.logic": True}
+    assert claim["proved"]["outputs"] == len(program.outputs)
+    file = "rtl/rlcc_policy.v"
+    content = firmware.content(file).replace(b"'d4000;", b"'d4001;")
+    assert content != firmware.content(file)
+    other = replace(firmware, contents={**firmware.contents, file: content})
+    checks, claim = in_logic(other, program, lambda _: None)
+    assert not checks[1].passed
+    assert claim["proved"] is None
