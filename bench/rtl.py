@@ -22,6 +22,7 @@ from decision.artefact.documents import write_atomically
 from decision.artefact.manifest import Opened, opened
 from decision.ir.program import Program
 from emulator.firmware import prefix_of
+from rlcc.origin import made_by
 from rlcc.reports.pages import table
 from verify.rtl.netlist import yosys
 
@@ -106,7 +107,8 @@ def page(found: dict[str, Placed], command: str) -> str:
     return "\n".join(
         [
             "# Decisions in logic, measured",
-            f"By `{command}`, {versions}; {' '.join(DEVICE)}, seeds {', '.join(map(str, SEEDS))}.",
+            made_by(command),
+            f"{versions}; {' '.join(DEVICE)}, seeds {', '.join(map(str, SEEDS))}.",
             "",
             table(head, rows),
         ]

