@@ -1,6 +1,6 @@
 """Latency, clock and cells of decisions in logic, on an ECP5 by open tools: Yosys and nextpnr.
 
-    python -m bench.rtl NAME=FIRMWARE ...       writes docs/generated/rtl.md
+    python -m bench.rtl NAME=FIRMWARE ...       writes docs/results/rtl.md
 
 FIRMWARE is a folder of `rlcc emit --target rtl`. The module is placed between registers, in an LFE5UM5G-25, with a
 target of 120 MHz, once for each seed; the fastest and the slowest seed are shown.
@@ -26,7 +26,7 @@ from rlcc.origin import made_by
 from rlcc.reports.pages import table
 from verify.rtl.netlist import yosys
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "generated" / "rtl.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "rtl.md"
 DEVICE = ("--um5g-25k", "--package", "CABGA381", "--freq", "120")
 SEEDS = (1, 2)
 CLOCK = re.compile(r"Max frequency for clock .*?: ([\d.]+) MHz")

@@ -15,7 +15,7 @@ from codegen.differences import differences
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened, same_artefact
 from decision.ir.ranks import with_values
-from decision.policy.deciders import Decider, decider_file
+from decision.policy.deciders import Decider, Pupil, decider_file
 from decision.policy.model import Model
 from decision.policy.student import Student
 from emulator.build import build as build_firmware
