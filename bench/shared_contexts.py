@@ -118,7 +118,8 @@ def page(contenders: Sequence[Contender], device: str, seeds: Sequence[int], whe
 
 Many-to-one with 16 queue pairs a host, 60 to 120 ms, mean over {many}: goodput / 99th percentile of the latency in us /
 Jain. **Bold**: the aim, goodput at most {GOODPUT:.1%} below that with own contexts and p99 at most {TAIL} times it.
-"4, once a RTT": four queue pairs a context, and [`once_per_rtt`](../reference/policy-toml.md#once_per_rtt) of the policy.
+"4, once a RTT": four queue pairs a context, and
+[`once_per_rtt`](../reference/policy-toml.md#once_per_rtt) of the policy.
 "One request a context": a request leaves only when no other of the context is under way since its last decision.
 With own contexts the rule changes nothing, to the last bit (`tests/netsim/test_shared_contexts.py`).
 
