@@ -26,7 +26,7 @@ Effect = Literal["does not run", "hears nothing", "shares contexts"]
 
 
 @dataclass(frozen=True)
-class Rule:
+class CardRule:
     """A setting (``ports``: one a port, with _P1 and _P2 behind its name) and the numbers with which all is well; None:
     every number but 0. ``unsaid``: whether a query that does not name it is itself a finding."""
 
@@ -40,7 +40,7 @@ class Rule:
 
 
 RULES = (
-    Rule(
+    CardRule(
         "USER_PROGRAMMABLE_CC",
         frozenset({1}),
         "does not run",
@@ -48,14 +48,14 @@ RULES = (
         "mlxconfig -d DEVICE set USER_PROGRAMMABLE_CC=1",
         unsaid=True,
     ),
-    Rule(
+    CardRule(
         "DPA_AUTHENTICATION",
         frozenset({0}),
         "does not run",
         "the DPA takes images only that are signed by a key it trusts",
         "sign the image, or mlxconfig -d DEVICE set DPA_AUTHENTICATION=0",
     ),
-    Rule(
+    CardRule(
         "LINK_TYPE",
         frozenset({2}),
         "does not run",
@@ -63,7 +63,7 @@ RULES = (
         "mlxconfig -d DEVICE set LINK_TYPE_{port}=2",
         ports=True,
     ),
-    Rule(
+    CardRule(
         "ROCE_CC_PRIO_MASK",
         None,
         "does not run",
@@ -71,14 +71,14 @@ RULES = (
         "mlxconfig -d DEVICE set ROCE_CC_PRIO_MASK_{port}=255",
         ports=True,
     ),
-    Rule(
+    CardRule(
         "PCC_INT_EN",
         frozenset({0}),
         "hears nothing",
         "RTT requests are not answered while telemetry of switches is asked for: CNPs come, RTT events never",
         "mlxconfig -d DEVICE set PCC_INT_EN=0",
     ),
-    Rule(
+    CardRule(
         "ROCE_CC_SHAPER_COALESCE",
         frozenset({2}),
         "shares contexts",
@@ -145,7 +145,7 @@ def findings(settings: Mapping[str, Mapping[str, str]]) -> Iterator[CardFinding]
                 yield CardFinding(name, values["next boot"], "not live", reason, "mlxfwreset -d DEVICE -l 3 reset")
 
 
-def _well(rule: Rule, value: str) -> bool:
+def _well(rule: CardRule, value: str) -> bool:
     match = NUMBER.search(value)
     if match is None:
         return False
@@ -153,5 +153,5 @@ def _well(rule: Rule, value: str) -> bool:
     return number != 0 if rule.wanted is None else number in rule.wanted
 
 
-def _mend(rule: Rule, name: str) -> str:
+def _mend(rule: CardRule, name: str) -> str:
     return rule.mend.format(port=name[-2:])

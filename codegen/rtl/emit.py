@@ -19,7 +19,7 @@ CLOCK_MHZ = 78.0
 
 
 @dataclass(frozen=True)
-class Logic:
+class EmittedLogic:
     """A module and what its stages are estimated to come to."""
 
     module: Module
@@ -38,11 +38,11 @@ class Logic:
         }
 
 
-def logic_of(program: Program, clock_mhz: float = CLOCK_MHZ) -> Logic:
+def logic_of(program: Program, clock_mhz: float = CLOCK_MHZ) -> EmittedLogic:
     """Returns the module for a clock. InputError for an operator that logic lacks, or a clock that cannot be met."""
     made = expand(program)
     plan = schedule(made.wires, list(made.outputs.values()), clock_mhz)
-    return Logic(module(program, made.wires, made.outputs, plan), clock_mhz, plan.longest_ns)
+    return EmittedLogic(module(program, made.wires, made.outputs, plan), clock_mhz, plan.longest_ns)
 
 
 def write(folder: Path, program: Program, clock_mhz: float, *, name: str, hash: str, prefix: str) -> dict[str, Any]:

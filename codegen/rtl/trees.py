@@ -16,7 +16,7 @@ from math import prod
 
 import numpy as np
 
-from codegen.rtl.wires import Wire, Wires
+from codegen.rtl.wires import LogicWire, Wires
 from decision.ir.forest import Forest, Leaf, Node, Question, branches
 
 MAX_CELLS, MAX_EARLY = 1024, 64
@@ -99,7 +99,7 @@ def _values(thresholds: Sequence[int]) -> list[int]:
     return [thresholds[0], *(t + 1 for t in thresholds)]
 
 
-def _places(feature: Wire, thresholds: Sequence[int]) -> list[int]:
+def _places(feature: LogicWire, thresholds: Sequence[int]) -> list[int]:
     """The values that a feature's place stands for: all of a narrow feature, else one between two thresholds."""
     values = _values(thresholds)
     return list(range(feature.high + 1)) if feature.low == 0 and feature.high < 2 * len(values) else values

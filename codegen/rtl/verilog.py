@@ -10,12 +10,12 @@ sign, so that nothing rests on Verilog's own rules of width and sign.
 from dataclasses import dataclass
 
 from codegen.rtl.schedule import Schedule
-from codegen.rtl.wires import Gate, Wire, Wires
+from codegen.rtl.wires import Gate, LogicWire, Wires
 from decision.ir.program import Program
 
 
 @dataclass(frozen=True)
-class Port:
+class ModulePort:
     """``key``: "event.x", "params.x", "context.x", "action.x" or "next.x"; ``low..high``: what it can carry."""
 
     key: str
@@ -49,8 +49,8 @@ class Port:
 class Module:
     """The ports and the lines of a module's body."""
 
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    inputs: tuple[ModulePort, ...]
+    outputs: tuple[ModulePort, ...]
     wires: tuple[str, ...]
     registers: tuple[str, ...]
     moves: tuple[str, ...]
@@ -60,11 +60,11 @@ class Module:
     multipliers: int
 
 
-def ports_of(program: Program) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+def ports_of(program: Program) -> tuple[tuple[ModulePort, ...], tuple[ModulePort, ...]]:
     """Inputs (event, context, parameters) and outputs (knobs, next context), as wide as their storage."""
 
-    def port(group: str, name: str, storage: str) -> Port:
-        return Port(f"{group}.{name}", int(storage.lstrip("uint")), not storage.startswith("u"))
+    def port(group: str, name: str, storage: str) -> ModulePort:
+        return ModulePort(f"{group}.{name}", int(storage.lstrip("uint")), not storage.startswith("u"))
 
     interface = program.interface
     inputs = [port("event", s.name, s.storage) for s in interface.event]
@@ -77,7 +77,7 @@ def ports_of(program: Program) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
 def module(program: Program, wires: Wires, outputs: dict[str, int], plan: Schedule) -> Module:
     """Returns the module of the wires that the outputs are made of."""
     inputs, results = ports_of(program)
-    printer = _Printer(wires, plan)
+    printer = _VerilogPrinter(wires, plan)
     lines: list[str] = []
     ends: list[str] = []
     for port in results:
@@ -93,7 +93,7 @@ def module(program: Program, wires: Wires, outputs: dict[str, int], plan: Schedu
     return Module(inputs, results, tuple(lines), declared, moves, tuple(ends), plan.stages, bits, multipliers)
 
 
-class _Printer:
+class _VerilogPrinter:
     """Prints wires; remembers which are needed, and as registers of which stage."""
 
     def __init__(self, wires: Wires, plan: Schedule) -> None:
@@ -159,7 +159,7 @@ class _Printer:
             return self._rom(number, name, stage)
         return f"wire {_span(wire)}{name} = {self._expression(wire, stage)};"
 
-    def _expression(self, wire: Wire, stage: int) -> str:
+    def _expression(self, wire: LogicWire, stage: int) -> str:
         width = wire.width
         operands = [self.wires[a] for a in wire.args]
         match wire.gate:
@@ -199,7 +199,7 @@ class _Printer:
                 return f"{condition} ? {a} : {b}"
         raise AssertionError(f"{wire.gate} has no expression")
 
-    def _grown(self, part: str, operand: Wire, top: int, more: int, text: str) -> str:
+    def _grown(self, part: str, operand: LogicWire, top: int, more: int, text: str) -> str:
         sign = f"{text}[{top}]" if operand.signed else "1'b0"
         return f"{{{{{more}{{{sign}}}}}, {part}}}"
 
@@ -229,7 +229,7 @@ def _pair(imm: object) -> tuple[int, int]:
     return imm[0], imm[1]
 
 
-def _span(wire: Wire) -> str:
+def _span(wire: LogicWire) -> str:
     return f"[{wire.width - 1}:0] " if wire.width > 1 else ""
 
 

@@ -32,7 +32,7 @@ class Gate(Enum):
 
 
 @dataclass(frozen=True)
-class Wire:
+class LogicWire:
     """``low <= value <= high`` for all inputs. ``args``: numbers of earlier wires."""
 
     gate: Gate
@@ -63,13 +63,13 @@ class Wires:
     program. ``arrival``: ns from the inputs through logic alone, an estimate. ``static``: a function of parameters."""
 
     def __init__(self) -> None:
-        self.wires: list[Wire] = []
+        self.wires: list[LogicWire] = []
         self.labels: dict[int, str] = {}
         self.arrival: list[float] = []
         self.static: list[bool] = []
         self._known: dict[tuple[Gate, tuple[int, ...], object], int] = {}
 
-    def __getitem__(self, number: int) -> Wire:
+    def __getitem__(self, number: int) -> LogicWire:
         return self.wires[number]
 
     def constant(self, number: int) -> int | None:
@@ -172,7 +172,7 @@ class Wires:
             gate, args, imm = Gate.CONST, (), bounds[0]
         key = (gate, args, imm)
         if key not in self._known:
-            wire = Wire(gate, args, imm, *bounds)
+            wire = LogicWire(gate, args, imm, *bounds)
             operands = [self.wires[a] for a in args]
             constant = any(operand.gate is Gate.CONST for operand in operands)
             before = max((self.arrival[a] for a in args), default=0.0)

@@ -28,11 +28,11 @@ T = TypeVar("T")
 Evidence = Literal["documented", "measured", "declared"]
 
 
-class _Strict(BaseModel):
+class _DeviceTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Fact(_Strict, Generic[T]):
+class Fact(_DeviceTable, Generic[T]):
     """A value, how it is known, and by whom or where: ``documented`` by who makes the device, ``measured`` on one, or
     ``declared``, which is an assumption."""
 
@@ -46,14 +46,14 @@ Count = Annotated[int, Field(strict=True, ge=1)]
 Names = Annotated[list[str], Field(max_length=32)]
 
 
-class Contexts(_Strict):
+class SharedContexts(_DeviceTable):
     """``flows``: queue pairs that share one context, and so one rate; ``bytes``: that the device keeps of it."""
 
     flows: Fact[Annotated[int, Field(strict=True, ge=1, le=MOST_FLOWS)]]
     bytes: Fact[Count]
 
 
-class Events(_Strict):
+class Events(_DeviceTable):
     """``types`` and ``fields`` that an algorithm gets; ``interleaved``: of one context they come on several threads, so
     that nothing may be decided by shared memory; ``jitter``: a response is stamped so much later at the most, evenly;
     ``loss``: share of the responses that never become an event."""
@@ -65,7 +65,7 @@ class Events(_Strict):
     loss: Fact[Share]
 
 
-class Rates(_Strict):
+class Rates(_DeviceTable):
     """``bits``: fraction bits of the rate word; ``offset``: share of a rate that is missing on the wire; ``least``: the
     lowest word that the wire still carries; ``actuation``: from the algorithm's answer until the rate holds."""
 
@@ -75,21 +75,21 @@ class Rates(_Strict):
     actuation: Fact[DurationNs]
 
 
-class Probes(_Strict):
+class ProbeSchedule(_DeviceTable):
     """``a_context``: flows of one context have one request under way between them; else each has its own."""
 
     a_context: Fact[Annotated[bool, Field(strict=True)]]
 
 
-class Device(_Strict):
+class Device(_DeviceTable):
     """A device file. ``transport``: how losses are repaired, for people."""
 
     format: Format1
     title: Annotated[str, Field(min_length=4, max_length=120)]
-    contexts: Contexts
+    contexts: SharedContexts
     events: Events
     rates: Rates
-    probes: Probes
+    probes: ProbeSchedule
     transport: Fact[str]
 
     @field_validator("rates")

@@ -17,7 +17,7 @@ Progress = Callable[[str], None]
 def in_logic(firmware: Opened, program: Program, say: Progress) -> tuple[list[Check], dict[str, Any]]:
     """Returns the checks of a firmware's Verilog, and what they are about. InputError where a tool is missing."""
     with needed():
-        from verify.rtl.equality import Undecided, prove
+        from verify.rtl.equality import LogicUndecided, prove
         from verify.rtl.netlist import Refuted, read
         from verify.rtl.simulate import FOLDER, MODULE, simulate
 
@@ -33,7 +33,7 @@ def in_logic(firmware: Opened, program: Program, say: Progress) -> tuple[list[Ch
     check = named("equality.logic")
     try:
         proved = prove(read(firmware.content(file), name.removesuffix(".v")), program)
-    except (Refuted, Undecided) as error:
+    except (Refuted, LogicUndecided) as error:
         wrong = "not equal" if isinstance(error, Refuted) else "not decided"
         failed = check(value=wrong, limit="equal", passed=False, detail=str(error), file=file)
         return [vectors, failed], claim | {"proved": None}

@@ -8,8 +8,8 @@ from bench.trusted_base import CLAIMS, HEADING, PAGE, PROVER, base, python, sect
 
 MOST = {
     "verify.check.judge": (6830, 4190),
-    "verify.check.recheck": (9900, 7010),
-    "verify.check.boundary": (18_300, 7010),
+    "verify.check.recheck": (9900, 7030),
+    "verify.check.boundary": (18_500, 7030),
 }
 """Limits: lines, and lines shared with the prover; 2 % above the measured counts."""
 

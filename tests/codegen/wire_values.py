@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from codegen.rtl.wires import Gate, Wire, Wires
+from codegen.rtl.wires import Gate, LogicWire, Wires
 
 
 def values(wires: Wires, inputs: Mapping[str, int]) -> list[int]:
@@ -15,7 +15,7 @@ def values(wires: Wires, inputs: Mapping[str, int]) -> list[int]:
     return found
 
 
-def _value(wires: Wires, wire: Wire, a: list[int], inputs: Mapping[str, int]) -> int:
+def _value(wires: Wires, wire: LogicWire, a: list[int], inputs: Mapping[str, int]) -> int:
     imm = wire.imm
     match wire.gate:
         case Gate.CONST:

@@ -104,7 +104,11 @@ def test_a_command_without_its_extra_says_which(extra: str, pipeline, tmp_path: 
         "attest": [["attest", pipeline.firmware, "--key", tmp_path / "key.pem", "-o", tmp_path / "envelope.json"]],
         "cores": [["emulate", pipeline.firmware, "--profile", "picorv32"]],
     }
-    code = {"environments": "from netsim.environments import pettingzoo_parallel"}.get(extra)
+    code = {
+        "environments": "from netsim.environments import pettingzoo_parallel",
+        "rtl": "sys.executable = '/none/python'\nimport os\nos.environ['PATH'] = '/none'\n"
+        "from verify.rtl.netlist import yosys\nyosys()",
+    }.get(extra)
     for arguments in [[]] if code else asked[extra]:
         done = run_without(BROUGHT[extra], code or COMMAND, *arguments)
         last = done.stderr.strip().splitlines()[-1]

@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ from decision.artefact.manifest import writing
 from decision.ir.forest import oblivious
 from emulator.core import verilator
 
-pytestmark = pytest.mark.skipif(find_spec("cocotb") is None, reason="no cocotb")
 SAID = re.compile(r"^(\d+) of (\d+) tests failed$", re.MULTILINE)
 
 

@@ -18,7 +18,7 @@ from bitwuzla import Kind, Term
 
 from decision.ir.forest import Branch, Leaf, leaves
 from decision.ir.program import Op, Program
-from verify.rtl.netlist import Bit, Cell, Netlist, Refuted
+from verify.rtl.netlist import Bit, Netlist, NetlistCell, Refuted
 from verify.rtl.pipeline import CONSTANT, Pipeline
 
 SECONDS = 120.0
@@ -29,7 +29,7 @@ INPUTS = {Op.EVENT: "event", Op.PARAM: "params", Op.STATE: "context"}
 Progress = Callable[[str], None]
 
 
-class Undecided(Exception):
+class LogicUndecided(Exception):
     """The solver gave no answer in its time."""
 
 
@@ -45,7 +45,7 @@ class Equality:
 
 
 @dataclass(frozen=True)
-class Cut:
+class StageCut:
     """A wire whose value is known: of node ``node``, or of some of its ``trees``. ``value``: with its sign."""
 
     name: str
@@ -56,14 +56,14 @@ class Cut:
     low: int
     high: int
     bits: tuple[Bit, ...]
-    under: tuple["Cut", ...] = ()
+    under: tuple["StageCut", ...] = ()
     """The cuts before it that it is made of by wires alone: then it is no unknown of its own."""
 
 
 def prove(netlist: Netlist, program: Program, progress: Progress | None = None, seconds: float = SECONDS) -> Equality:
-    """Refuted where the logic does something else for some input, Undecided where that is not known."""
+    """Refuted where the logic does something else for some input, LogicUndecided where that is not known."""
     pipeline = Pipeline(netlist)
-    proof = _Proof(netlist, program, pipeline, seconds)
+    proof = _LogicProof(netlist, program, pipeline, seconds)
     proof.inputs()
     hints = sorted(_hints(netlist), key=lambda hint: (hint[0], not hint[1], len(hint[1]), hint[2]))
     for node, trees, name in hints:
@@ -88,16 +88,16 @@ def _hints(netlist: Netlist) -> Iterator[tuple[int, tuple[int, ...], str]]:
             yield int(found["node"]), tuple(map(int, found["trees"][1:].split("_"))), name
 
 
-class _Proof:
+class _LogicProof:
     """The cuts so far, and the solver's terms."""
 
     def __init__(self, netlist: Netlist, program: Program, pipeline: Pipeline, seconds: float) -> None:
         self.netlist, self.program, self.pipeline, self.seconds = netlist, program, pipeline, seconds
         self.terms = bitwuzla.TermManager()
-        self.cuts: list[Cut] = []
+        self.cuts: list[StageCut] = []
         self.questions = 0
-        self._of_bit: dict[Bit, tuple[Cut, int]] = {}
-        self._of_node: dict[int, Cut] = {}
+        self._of_bit: dict[Bit, tuple[StageCut, int]] = {}
+        self._of_node: dict[int, StageCut] = {}
 
     def inputs(self) -> None:
         """The ports are the program's inputs."""
@@ -142,14 +142,14 @@ class _Proof:
     def _known(self, name: str, node: int, trees: frozenset[int], nets: Sequence[Bit], low: int, high: int) -> None:
         """Take a wire as known from here on."""
         bits = tuple(map(self.pipeline.through, nets))
-        under: tuple[Cut, ...] = ()
+        under: tuple[StageCut, ...] = ()
         if any(bit in self._of_bit or bit in CONSTANT for bit in bits):
-            logic = _Logic(self, abstract=False)
+            logic = _NetlistLogic(self, abstract=False)
             word, under = logic.word(bits), tuple(logic.met.values())
         else:
             word = self.terms.mk_const(self.terms.mk_bv_sort(len(bits)), name)
         value = self._resized(word, max(_signed_width(low, high), len(bits) + 1), low < 0)
-        cut = Cut(name, node, trees, word, value, low, high, bits, under)
+        cut = StageCut(name, node, trees, word, value, low, high, bits, under)
         self.cuts.append(cut)
         if not under:
             self._of_bit |= {bit: (cut, place) for place, bit in enumerate(bits)}
@@ -159,9 +159,9 @@ class _Proof:
     def _prove(self, name: str, bits: Sequence[Bit], signed: bool, number: int, trees: frozenset[int] | None) -> None:
         """``trees``: of a wire of these trees' leaves, none of a node's own; None: a port that carries a node."""
         for abstract, own in ((True, True), (True, False), (False, True)):
-            logic = _Logic(self, abstract)
+            logic = _NetlistLogic(self, abstract)
             word = logic.word(bits)
-            meaning = _Meaning(self, logic, own)
+            meaning = _NodeTerms(self, logic, own)
             if trees is None:
                 said = meaning.value(number)
             else:
@@ -174,7 +174,7 @@ class _Proof:
             if result == bitwuzla.Result.UNSAT:
                 return
             if result == bitwuzla.Result.UNKNOWN:
-                raise Undecided(f"whether {name} is what the program says was not decided in {self.seconds:g} s")
+                raise LogicUndecided(f"whether {name} is what the program says was not decided in {self.seconds:g} s")
         raise Refuted(f"{name} is not what the program says")
 
     def _ask(self, assertions: list[Term]) -> bitwuzla.Result:
@@ -186,7 +186,7 @@ class _Proof:
         self.questions += 1
         return solver.check_sat()
 
-    def _within(self, cut: Cut) -> list[Term]:
+    def _within(self, cut: StageCut) -> list[Term]:
         """The range of a cut's value."""
         width = cut.value.sort().bv_size()
         low, high = self._number(cut.low, width), self._number(cut.high, width)
@@ -213,7 +213,7 @@ class _Proof:
 
 
 @dataclass(frozen=True)
-class _Product:
+class _SplitProduct:
     """What a multiplier takes, as nets, the lowest first; and what it gives."""
 
     left: tuple[Bit, ...]
@@ -221,14 +221,14 @@ class _Product:
     word: Term
 
 
-class _Logic:
+class _NetlistLogic:
     """Terms of the netlist over the cuts. ``products``: those of digits, as unknowns, where ``abstract``."""
 
-    def __init__(self, proof: _Proof, abstract: bool) -> None:
+    def __init__(self, proof: _LogicProof, abstract: bool) -> None:
         self.proof, self.abstract = proof, abstract
-        self.products: list[_Product] = []
+        self.products: list[_SplitProduct] = []
         self.bounds: list[Term] = []
-        self.met: dict[str, Cut] = {}
+        self.met: dict[str, StageCut] = {}
         self._cells: dict[str, Term] = {}
 
     def word(self, bits: Sequence[Bit]) -> Term:
@@ -265,22 +265,22 @@ class _Logic:
 
     def _source(self, bit: Bit) -> tuple[Term, int]:
         end, place = self._end(bit)
-        if isinstance(end, Cut):
+        if isinstance(end, StageCut):
             if end.name not in self.met:
                 self.met[end.name] = end
                 self.bounds += self.proof._within(end)
             return end.word, place
         if isinstance(end, int):
             return self.proof._number(end, 1), 0
-        assert isinstance(end, Cell)
+        assert isinstance(end, NetlistCell)
         if end.name not in self._cells:
             self._cells[end.name] = self._cell(end)
         return self._cells[end.name], place
 
-    def _operand(self, cell: Cell, pin: str, width: int, signed: bool) -> Term:
+    def _operand(self, cell: NetlistCell, pin: str, width: int, signed: bool) -> Term:
         return self.proof._resized(self.word(cell.pins[pin]), width, signed)
 
-    def _cell(self, cell: Cell) -> Term:
+    def _cell(self, cell: NetlistCell) -> Term:
         proof, out = self.proof, len(cell.pins["Y"])
         signed = bool(cell.number("A_SIGNED")) and bool(cell.number("B_SIGNED") or "B" not in cell.pins)
         arithmetic = {"$add": Kind.BV_ADD, "$sub": Kind.BV_SUB, "$mul": Kind.BV_MUL}
@@ -321,13 +321,13 @@ class _Logic:
     def _true(self, term: Term) -> Term:
         return self.proof._term(Kind.DISTINCT, [term, self.proof._number(0, term.sort().bv_size())])
 
-    def _any(self, cell: Cell, pin: str) -> Term:
+    def _any(self, cell: NetlistCell, pin: str) -> Term:
         return self._true(self.word(cell.pins[pin]))
 
     def _flag(self, condition: Term, width: int) -> Term:
         return self.proof._choice(condition, self.proof._number(1, width), self.proof._number(0, width))
 
-    def _product(self, cell: Cell) -> Term | None:
+    def _product(self, cell: NetlistCell) -> Term | None:
         """The product of two digits as an unknown, within the product of their bounds; None of one with a sign, and of
         one that the cell's output cannot hold."""
         if cell.number("A_SIGNED") or cell.number("B_SIGNED"):
@@ -339,7 +339,7 @@ class _Logic:
         known = next((p for p in self.products if (p.left, p.right) in ((left, right), (right, left))), None)
         if known is None:
             word = self.proof.terms.mk_const(self.proof.terms.mk_bv_sort(out), f"product {len(self.products)}")
-            known = _Product(left, right, word)
+            known = _SplitProduct(left, right, word)
             self.products.append(known)
             self.bounds.append(self.proof._term(Kind.BV_ULE, [word, self.proof._number(highest, out)]))
         return self.proof._resized(known.word, out, False)
@@ -349,14 +349,14 @@ class _Logic:
         most = sum(1 << place for place, bit in enumerate(bits) if bit != "0")
         cut, first = self._end(bits[0])
         in_order = all(self._end(bit) == (cut, first + k) or bit == "0" for k, bit in enumerate(bits))
-        return min(most, cut.high >> first) if in_order and isinstance(cut, Cut) and cut.low >= 0 else most
+        return min(most, cut.high >> first) if in_order and isinstance(cut, StageCut) and cut.low >= 0 else most
 
 
-class _Meaning:
+class _NodeTerms:
     """Terms of the program over the cuts, after decision.ir.program. Each has a sign, and the bits of its range.
     ``own``: over those cuts only that the logic is made of, so that both sides know the same."""
 
-    def __init__(self, proof: _Proof, logic: _Logic, own: bool) -> None:
+    def __init__(self, proof: _LogicProof, logic: _NetlistLogic, own: bool) -> None:
         self.proof, self.program, self.logic, self.own = proof, proof.program, logic, own
         self.bounds: list[Term] = []
         self.by_digits = False
@@ -368,7 +368,7 @@ class _Meaning:
         cut = self._cut_of(n)
         return self._cut(cut) if cut is not None else self.defined(n)
 
-    def _cut_of(self, n: int) -> Cut | None:
+    def _cut_of(self, n: int) -> StageCut | None:
         """The cut of a node, where it is one to be used."""
         cut = self.proof._of_node.get(n)
         if cut is None or not self.own or self.program.nodes[n].op in INPUTS:
@@ -376,7 +376,7 @@ class _Meaning:
         met = self.logic.met
         return cut if all(one.name in met for one in cut.under or (cut,)) else None
 
-    def _cut(self, cut: Cut) -> Term:
+    def _cut(self, cut: StageCut) -> Term:
         if cut.name not in self._used and cut.name not in self.logic.met:
             self._used.add(cut.name)
             self.bounds += self.proof._within(cut)
@@ -457,14 +457,14 @@ class _Meaning:
             product = proof._term(Kind.BV_MUL, factors)
         return proof._term(Kind.BV_SHR, [product, proof._number(node.imm, wide)]) if node.op is Op.MUL_SHR else product
 
-    def _factor(self, n: int) -> Cut | None:
+    def _factor(self, n: int) -> StageCut | None:
         """A factor whose bits are known: a cut, or a constant."""
         node = self.program.nodes[n]
         if node.op is not Op.CONST or node.imm < 0:
             return self._cut_of(n)
         bits = tuple(str(node.imm >> place & 1) for place in range(max(node.imm.bit_length(), 1)))
         word = self.proof._number(node.imm, len(bits) + 1)
-        return Cut("", n, frozenset(), word, word, node.imm, node.imm, bits)
+        return StageCut("", n, frozenset(), word, word, node.imm, node.imm, bits)
 
     def _shifted(self, term: Term, factor: int, wide: int) -> Term:
         """A multiple as a sum of shifts: of the powers of two with a sign, no two next to each other, that the factor
@@ -485,7 +485,7 @@ class _Meaning:
     def _ends(self, n: int) -> tuple[int, int]:
         return self.program.nodes[n].low, self.program.nodes[n].high
 
-    def _digits(self, left: Cut, right: Cut, wide: int) -> Term | None:
+    def _digits(self, left: StageCut, right: StageCut, wide: int) -> Term | None:
         """The product as the sum of those of all pairs of digits; None where the netlist does not have them all."""
         proof = self.proof
         words = {pair: p.word for p in self.logic.products for pair in ((p.left, p.right), (p.right, p.left))}
@@ -527,7 +527,7 @@ class _Meaning:
         return self.proof._choice(self.proof._term(Kind.BV_SGT, asked), above, below)
 
 
-def _split(cut: Cut, digits: set[tuple[Bit, ...]]) -> list[tuple[int, tuple[Bit, ...]]]:
+def _split(cut: StageCut, digits: set[tuple[Bit, ...]]) -> list[tuple[int, tuple[Bit, ...]]]:
     """(lowest bit, digit) of the digits that make up a cut, each bit once; nothing where they do not."""
     found, place = [], 0
     while cut.low >= 0 and place < len(cut.bits):

@@ -28,7 +28,7 @@ class Refuted(Exception):
 
 
 @dataclass(frozen=True)
-class Cell:
+class NetlistCell:
     name: str
     type: str
     parameters: Mapping[str, Any]
@@ -45,12 +45,12 @@ class Netlist:
 
     ports: Mapping[str, tuple[str, Sequence[Bit]]]
     nets: Mapping[str, Sequence[Bit]]
-    cells: Sequence[Cell]
+    cells: Sequence[NetlistCell]
 
     @cached_property
-    def drivers(self) -> dict[Bit, tuple[Cell, int]]:
+    def drivers(self) -> dict[Bit, tuple[NetlistCell, int]]:
         """Which cell drives a net, and with which bit of its output."""
-        driven: dict[Bit, tuple[Cell, int]] = {}
+        driven: dict[Bit, tuple[NetlistCell, int]] = {}
         for cell in self.cells:
             for place, bit in enumerate(cell.pins["Q" if cell.type == REGISTER else "Y"]):
                 if bit in driven or bit in self.inputs:
@@ -90,7 +90,7 @@ def netlist_of(document: Mapping[str, Any], top: str) -> Netlist:
     """From the JSON that Yosys writes."""
     module = document["modules"][top]
     cells = [
-        Cell(name, cell["type"], cell["parameters"], cell["connections"])
+        NetlistCell(name, cell["type"], cell["parameters"], cell["connections"])
         for name, cell in module["cells"].items()
         if cell["type"] != "$scopeinfo"
     ]

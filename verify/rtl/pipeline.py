@@ -7,7 +7,7 @@ the clocks with `step` the outputs are, N such clocks later, one function of the
 cells without registers. Parameters have no level: they have to be still while a decision is under way.
 """
 
-from verify.rtl.netlist import REGISTER, Bit, Cell, Netlist, Refuted
+from verify.rtl.netlist import REGISTER, Bit, Netlist, NetlistCell, Refuted
 
 HANDSHAKE = ("clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready")
 CONSTANT = ("0", "1")
@@ -107,7 +107,7 @@ class Pipeline:
             return known.pop() + moved
         return oldest - moved or None
 
-    def _taken(self, cell: Cell) -> list[Bit]:
+    def _taken(self, cell: NetlistCell) -> list[Bit]:
         """What a register takes in a clock with `step`: it is `rst ? 0 : step ? taken : kept`, the valid bits with
         reset, all others without."""
         name = named(self.netlist, cell.pins["Q"][0])
@@ -125,7 +125,7 @@ class Pipeline:
             raise Refuted(f"{name} does not move with the others")
         return list(move.pins["B"])
 
-    def _mux(self, bits: list[Bit]) -> Cell | None:
+    def _mux(self, bits: list[Bit]) -> NetlistCell | None:
         """The choice that all these nets are, in their order."""
         cell = self.netlist.drivers.get(bits[0], (None, 0))[0]
         return cell if cell is not None and cell.type == "$mux" and list(cell.pins["Y"]) == bits else None

@@ -18,7 +18,7 @@ SAID = re.compile(r"(\d+) of (\d+) differ, (\d+) clocks")
 
 
 @dataclass(frozen=True)
-class Simulation:
+class VectorRun:
     """``clocks``: of all vectors together."""
 
     vectors: int
@@ -26,7 +26,7 @@ class Simulation:
     clocks: int
 
 
-def simulate(firmware: Opened, *, seed: int = 0) -> Simulation:
+def simulate(firmware: Opened, *, seed: int = 0) -> VectorRun:
     """Returns what the emitted test bench says. ``seed``: of the clocks in which valid and ready are withheld; 0: in
     none. InputError where the folder holds no Verilog, or a tool fails."""
     prefix = prefix_of(firmware)
@@ -41,7 +41,7 @@ def simulate(firmware: Opened, *, seed: int = 0) -> Simulation:
     if found is None:
         raise InputError(f"the test bench of {firmware.folder}/{FOLDER} does not say what it found; emit it again")
     differing, vectors, clocks = map(int, found.groups())
-    return Simulation(vectors, differing, clocks)
+    return VectorRun(vectors, differing, clocks)
 
 
 def built(place: Path, module: str, bench: str) -> Path:
