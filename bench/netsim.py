@@ -8,7 +8,7 @@ two runs the better one, because what else the machine does only takes away. In 
     simulated  all data packets of the whole run, dropped ones too: what the simulator did
     decides    decisions of a policy, or ACKs that a baseline hears, over the last 150 ms
 
-and `spread`, by how much the worse run was slower. To set beside others' figures: docs/explanation/netsim.md.
+and `spread`, by how much the worse run was slower. Figures of other simulators: docs/explanation/netsim.md.
 
     python -m bench.netsim [speed|growth|memory|fabric ..]
 """

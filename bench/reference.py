@@ -1,6 +1,6 @@
 """Reference pages made from the code: all commands, all keys of recipes and policies, all names of the Python API.
 
-python -m bench.reference       writes them anew where a command, a key or a docstring has changed
+python -m bench.reference       writes the pages again after a command, a key or a docstring has changed
 """
 
 import ast

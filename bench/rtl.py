@@ -42,12 +42,12 @@ class Placed:
     cells: dict[str, int]
 
     def latency_ns(self) -> tuple[float, float]:
-        """Of the fastest and the slowest seed."""
+        """Returns the latency of the fastest and of the slowest seed, in ns."""
         return 1000 * self.stages / max(self.mhz), 1000 * self.stages / min(self.mhz)
 
 
 def harness(program: Program, module: str) -> str:
-    """A module that feeds every input from a register and takes every output into one."""
+    """Returns a module that feeds every input from a register and takes every output into a register."""
     inputs, outputs = ports_of(program)
     connections, sizes = [], []
     for bus, ports in (("x", inputs), ("y", outputs)):
@@ -70,7 +70,7 @@ endmodule
 
 
 def placed(firmware: Opened, seeds: Sequence[int] = SEEDS) -> Placed:
-    """Synthesise and place a firmware's Verilog."""
+    """Synthesises and places a firmware's Verilog. Returns its clock and cells."""
     module = f"{prefix_of(firmware)}_policy"
     program = Program.from_json(firmware.json("program.json"))
     (tool,) = yosys()
@@ -91,7 +91,7 @@ def placed(firmware: Opened, seeds: Sequence[int] = SEEDS) -> Placed:
 
 
 def page(found: dict[str, Placed], command: str) -> str:
-    """As Markdown."""
+    """Returns the page as Markdown."""
     head = ["decision", "clocks", "clock, MHz", "latency, ns", "logic cells", "registers", "multipliers"]
     rows = [
         [

@@ -1,8 +1,13 @@
-"""What contexts that queue pairs share do to policies, and what at most one decision a round trip gives back.
+"""Cost of contexts that queue pairs share, and effect of at most one decision a round trip.
 
-Each policy runs many-to-one with 16 queue pairs a host, with the same seeds: contexts of their own; shared, decided on
-with every answer, as policies do without `once_per_rtt`; shared, with it; and with it where the pairs of a context have
-one request under way between them. Nothing else of a device is in the first table; the second is on a device file.
+Each policy runs many-to-one with 16 queue pairs a host, with the same seeds in each configuration:
+
+- each queue pair has its own context
+- queue pairs share a context and decide on every answer, as policies do without `once_per_rtt`
+- queue pairs share a context with `once_per_rtt`
+- in addition, the queue pairs of a context have one request under way between them
+
+The first table models nothing else of a device; the second uses a device file.
 
     python -m bench.shared_contexts [POLICY ...] [--device NAME] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 """
@@ -39,13 +44,17 @@ SCENARIOS = ("many-to-one:4x16", "many-to-one:16x16", "many-to-one:64x16")
 WINDOW_PS = (60 * MS, 120 * MS)
 DEVICE = "bluefield3"
 GOODPUT, TAIL = 0.005, 1.5
-"""The aim: goodput at most so much of its own below that with contexts of their own, p99 at most so many times it."""
+"""The aim: largest relative loss of goodput, and largest ratio of p99, against contexts of their own."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How contexts are kept: so many queue pairs share one, whether a policy decides once a round trip, and whether a
-    context has one request under way."""
+    """Configuration of contexts.
+
+    - ``flows``: queue pairs that share a context
+    - ``once``: whether a policy decides at most once a round trip
+    - ``a_context``: whether a context has at most one request under way
+    """
 
     name: str
     flows: int
@@ -66,14 +75,14 @@ Metrics = Mapping[str, float]
 
 
 def deciding(policy: PolicySpec | BaselineSpec, once: bool) -> NativePolicy:
-    """The policy with at most one decision a round trip, or with one an answer. InputError where it is no teacher."""
+    """Returns the policy with ``once_per_rtt`` set to ``once``. Raises InputError for a policy that is no teacher."""
     if not isinstance(policy, NativePolicy):
         raise InputError("the rule is a key of policy.toml, which a teacher is read with; name teachers")
     return replace(policy, policy=policy.policy.model_copy(update={"once_per_rtt": once}))
 
 
 def on(way: Way, device: str | None) -> Network:
-    """The network of a way, with the rest of a device's file where one is named."""
+    """Returns the network of a way. A named device adds the rest of its file."""
     network = Network() if device is None else chosen(device).on(Network())
     return replace(network, context_flows=way.flows, probe_a_context=way.a_context)
 
@@ -81,7 +90,7 @@ def on(way: Way, device: str | None) -> Network:
 def figures(
     contenders: Sequence[Contender], ways: Sequence[Way], device: str | None, seeds: Sequence[int], where: Place
 ) -> dict[tuple[str, str, str], Metrics]:
-    """The mean over the seeds of each policy, scenario and way."""
+    """Returns the mean over the seeds for each policy, scenario and way."""
     places = [(c, scenario, way) for c in contenders for scenario in SCENARIOS for way in ways]
     trials = [
         Trial(
@@ -106,12 +115,12 @@ def figures(
 
 
 def within(ours: Metrics, own: Metrics) -> bool:
-    """Whether the aim is met."""
+    """Returns whether the aim is met."""
     return ours["goodput"] >= own["goodput"] * (1 - GOODPUT) and ours["latency_p99_us"] <= TAIL * own["latency_p99_us"]
 
 
 def page(contenders: Sequence[Contender], device: str, seeds: Sequence[int], where: Place) -> str:
-    """The page as Markdown."""
+    """Returns the page as Markdown."""
     many = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
     text = f"""# Contexts that queue pairs share
 {made_by("python -m bench.shared_contexts")}
@@ -144,7 +153,7 @@ def _cell(found: Mapping[tuple[str, str, str], Metrics], policy: str, scenario: 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page; 0, or 2 with a sentence on why it could not be."""
+    """Writes the page and returns 0, or prints the reason why not and returns 2."""
     parser = argparse.ArgumentParser(prog="python -m bench.shared_contexts", description="Shared contexts.")
     parser.add_argument("policies", nargs="*", help="teachers, as `rlcc evaluate` takes them; by default three")
     parser.add_argument("--device", default=DEVICE, help="of the second table")

@@ -1,6 +1,6 @@
 """Every signal of every interface and every feature, as a page of the docs, made from the interfaces and the features.
 
-python -m bench.signals       writes docs/reference/signals.md anew
+python -m bench.signals       writes docs/reference/signals.md
 """
 
 import re

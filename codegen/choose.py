@@ -1,8 +1,8 @@
 """Which form the trees take: the cheapest that the limits allow, by the cost model of the engine.
 
-The groups that trees may be joined in (codegen/grouping.py) are candidates beside the forms without groups. Of trees
-with more combinations of cells than a proof follows, branches come before what is cheaper: they are proved tree by
-tree, and of a table that indexes many features nothing is (docs/reference/verify.md). The choice is deterministic.
+The groups that trees may be joined in (codegen/grouping.py) are candidates next to the forms without groups. Some trees
+have more combinations of cells than a proof follows: branches then come before cheaper forms. Branches are proved tree
+by tree; a table that indexes many features is not proved (docs/reference/verify.md). The choice is deterministic.
 """
 
 from collections.abc import Sequence

@@ -96,8 +96,10 @@ def phase_rows(program: Program, defaults: dict[str, int], rng: np.random.Genera
 
 
 def window_rows(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[tuple[str, Row]]:
-    """Labelled rows for every time between the event and what the context holds, which wraps, that is asked whether its
-    upper bits are some constant: the context's field is set so that it is at both ends of those times, and one off."""
+    """Returns labelled rows at the ends of time windows and one step beyond them.
+
+    A window is tested by comparing the upper bits of a wrapping time with a constant. That time lies between the event
+    and a field of the context. The rows set the field."""
     rows: list[tuple[str, Row]] = []
     for number, node in enumerate(program.nodes):
         if node.op is not Op.EQ or program.nodes[node.args[1]].op is not Op.CONST:

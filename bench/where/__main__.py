@@ -1,4 +1,4 @@
-"""What a place costs a trial, and how fast two processors are there: docs/results/where.md.
+"""Cost of a trial at each place, and speed of two processors there: docs/results/where.md.
 
     python -m bench.where [--rounds N] [--out FILE]
 

@@ -1,8 +1,12 @@
-"""What an operator takes in an ECP5 of speed grade 8: an estimate, by which stages are chosen.
+"""Estimated delays of operators in an ECP5 of speed grade 8. The stages are chosen by them.
 
-From nextpnr-ecp5 0.11.1 between two registers, the register's own time taken off (`python -m bench.rtl` measures whole
-modules): a product of 18 x 18 bits 4.7 ns, a difference of 32 bits 2.3 ns, a sum of three words of 46 bits 3.5 ns, a
-comparison of 32 bits with a constant 2.9 ns, of two words 3.3 ns. One route to the operator is in each.
+The estimates follow nextpnr-ecp5 0.11.1, measured between two registers without the register's own time. Each delay
+includes one route to the operator. `python -m bench.rtl` measures whole modules.
+
+- product of 18 x 18 bits: 4.7 ns
+- difference of 32 bits: 2.3 ns
+- sum of three words of 46 bits: 3.5 ns
+- comparison of 32 bits with a constant: 2.9 ns; of two words: 3.3 ns
 """
 
 from collections.abc import Sequence
@@ -10,15 +14,16 @@ from collections.abc import Sequence
 REGISTER_NS = 0.6
 """Clock to output of a register and setup of the next."""
 CARRY_NS = 0.02
-"""A bit of a carry chain."""
+"""Delay of one bit of a carry chain."""
 MULTIPLIER_BITS = 18
-"""Of each operand of a multiplier."""
+"""Width of each operand of a multiplier, in bits."""
 FREE = ("const", "input", "slice", "shl", "join")
 
 
 def delay_ns(gate: str, width: int, operands: Sequence[int], constant: bool) -> float:
-    """The estimate for a gate (codegen.rtl.wires.Gate) of ``width`` bits over operands of these widths; ``constant``:
-    whether one is a constant."""
+    """Returns the estimated delay of a gate (codegen.rtl.wires.Gate) in ns.
+
+    ``width``: bits of the result; ``operands``: bits of each operand; ``constant``: whether one is a constant."""
     if gate in FREE:
         return 0.0
     if gate in ("add", "sub"):
@@ -37,7 +42,7 @@ def delay_ns(gate: str, width: int, operands: Sequence[int], constant: bool) -> 
 
 
 def _levels(inputs: int) -> int:
-    """Levels of 4-input tables that so many inputs need."""
+    """Returns the levels of 4-input tables that this number of inputs needs."""
     levels = 1
     while 4**levels < inputs:
         levels += 1

@@ -27,7 +27,7 @@ class EmittedLogic:
     longest_ns: float
 
     def to_json(self) -> dict[str, Any]:
-        """For the manifest."""
+        """Returns the manifest's entry."""
         return {
             "clock_mhz": self.clock_mhz,
             "stages": self.module.stages,
@@ -46,8 +46,9 @@ def logic_of(program: Program, clock_mhz: float = CLOCK_MHZ) -> EmittedLogic:
 
 
 def write(folder: Path, program: Program, clock_mhz: float, *, name: str, hash: str, prefix: str) -> dict[str, Any]:
-    """Write the back end's files; returns what the manifest says of them. ``name`` and ``hash``: of what decides;
-    ``prefix``: of the names of files and modules."""
+    """Writes the back end's files and returns their entry in the manifest.
+
+    ``name``, ``hash``: of the policy that decides; ``prefix``: of the names of files and modules."""
     logic = logic_of(program, clock_mhz)
     words = {"name": name, "hash": hash, "prefix": prefix, "rlcc_version": metadata.version("rlcc")}
     (folder / FOLDER).mkdir(exist_ok=True)

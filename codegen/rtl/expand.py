@@ -67,7 +67,7 @@ class _Expansion:
         self._wire: dict[int, int] = {}
 
     def wire(self, n: int) -> int:
-        """The wire of a node; those that it is made of are made first, in the program's order."""
+        """Returns the wire of a node. Its operands' wires are made first, in the program's order."""
         needed, todo = set(), [n]
         while todo:
             node = todo.pop()
@@ -138,7 +138,7 @@ class _Expansion:
         raise InputError(f"the target rtl has no operator {node.op.name.lower()}; emit the program for --target bare")
 
     def sum(self, terms: Sequence[int]) -> int:
-        """The sum of wires: of those that arrive first, first."""
+        """Returns the sum of wires. The earliest wires are added first."""
         total = sum(value for t in terms if (value := self.wires.constant(t)) is not None)
         heap = [(self.wires.arrival[t], t) for t in terms if self.wires.constant(t) is None]
         if total or not heap:
@@ -186,7 +186,7 @@ class _Expansion:
         return n, 1
 
     def product(self, a: int, b: int) -> int:
-        """Of wires of any width, by digits that a multiplier takes."""
+        """Returns the product of wires of any width, from digits of a multiplier's width."""
         wires = self.wires
         for factor, other in ((a, b), (b, a)):
             value = wires.constant(factor)

@@ -23,7 +23,7 @@ class Schedule:
 
     @property
     def latency_ns(self) -> float:
-        """By the estimate, at the highest clock that it allows."""
+        """Returns the estimated latency at the highest clock that the stages allow, in ns."""
         return self.stages * self.longest_ns
 
 
@@ -34,7 +34,7 @@ def schedule(wires: Wires, outputs: Sequence[int], clock_mhz: float) -> Schedule
     early = _placed(wires, delays, period, clock_mhz, [0] * len(delays))
     stages = 1 + max((early[n][0] for n in outputs), default=0)
     late = _latest(wires, delays, period, outputs, stages)
-    # What is wider than its operands waits for its users: fewer bits go through registers.
+    # A wire that is wider than its operands waits for its users: fewer bits go through registers.
     narrow = [bool(w.args) and sum(_bits(wires, a) for a in {*w.args}) <= w.width for w in wires.wires]
     places = _placed(wires, delays, period, clock_mhz, [last if n else 0 for n, last in zip(narrow, late, strict=True)])
     longest = max((places[n][1] for n in _needed(wires, outputs)), default=0.0)
@@ -86,7 +86,7 @@ def _latest(wires: Wires, delays: Sequence[float], period: float, outputs: Seque
 
 
 def _bits(wires: Wires, number: int) -> int:
-    """What a wire costs to be kept through a stage."""
+    """Returns the register bits that carry a wire through a stage."""
     return 0 if wires.static[number] else wires[number].width
 
 

@@ -1,4 +1,4 @@
-"""A forest in logic. Every question is one comparator with a constant, whoever asks it.
+"""A forest in logic. Each question is one comparator with a constant, shared by all trees.
 
 Few features with few thresholds make few cells, and a cell has one sum: the forest is a table. The feature that arrives
 last chooses among words that were looked up before it came, by its comparators alone:
@@ -22,24 +22,24 @@ from decision.ir.forest import Forest, Leaf, Node, Question, branches
 MAX_CELLS, MAX_EARLY = 1024, 64
 """Cells of a forest that is a table, and of them all features but the last to arrive."""
 MAX_QUESTIONS = 6
-"""Of a tree or a subtree that is one table of leaves."""
+"""Questions of a tree or a subtree that is one table of leaves."""
 Map = Callable[[int], int]
 
 
 def is_joint(forest: Forest) -> bool:
-    """Whether the forest is a table, whichever feature comes last."""
+    """Returns whether the forest is a table, whichever feature comes last."""
     cells = [len(thresholds) + 1 for thresholds in forest.thresholds().values()]
     return prod(cells) <= MAX_CELLS and all(prod(cells) // late <= MAX_EARLY for late in cells)
 
 
 def joint(wires: Wires, forest: Forest, output: int, operands: Sequence[int], of: Map = lambda value: value) -> int:
-    """``of`` an output of a forest that is a table. ``operands``: the wires of the features."""
+    """Returns the wire of ``of(output)`` for a forest that is a table. ``operands``: the wires of the features."""
     asked = forest.thresholds()
     features = sorted(asked, key=lambda feature: wires.arrival[operands[feature]])
     if not features:
         return wires.const(of(int(forest.evaluate(np.zeros((1, len(forest.features)), dtype=np.int64))[0, output])))
     *early, late = features
-    # An index is the places side by side; a narrow feature is its own place. What none has stands for the last one.
+    # An index is the places side by side; a narrow feature is its own place. An unused place stands for the last one.
     places = [_places(wires[operands[feature]], asked[feature]) for feature in early]
     index = [
         x if len(place) == wires[x].high + 1 else _place(wires, x, asked[feature])
@@ -70,8 +70,9 @@ def _searched(wires: Wires, x: int, thresholds: Sequence[int], words: Sequence[i
 
 
 def summed(wires: Wires, forest: Forest, node: int, output: int, operands: Sequence[int]) -> int:
-    """An output as the sum of its trees' leaves, those that arrive first added first. Wires are named after the trees
-    whose leaves they add: t24_0_3_b is trees 0 and 3 of node 24, and all that is constant."""
+    """Returns the wire of an output as the sum of its trees' leaves. The earliest leaves are added first.
+
+    Wires are named after the trees whose leaves they add: t24_0_3 is trees 0 and 3 of node 24."""
     constant = forest.bias[output]
     terms: list[tuple[float, tuple[int, ...], int]] = []
     for number, tree in enumerate(forest.trees):

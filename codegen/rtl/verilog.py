@@ -28,13 +28,13 @@ class ModulePort:
 
     @property
     def expected(self) -> str:
-        """The column of the vectors that an output is compared with."""
+        """Returns the column of the vectors that an output is compared with."""
         group, _, name = self.key.partition(".")
         return f"expect.{name}" if group == "action" else f"expect.context.{name}"
 
     @property
     def word(self) -> str:
-        """The port as a word of 32 bits."""
+        """Returns the port as a word of 32 bits."""
         if self.width == 32:
             return self.name
         top = f"{self.name}[{self.width - 1}]" if self.signed else "1'b0"
@@ -103,7 +103,7 @@ class _VerilogPrinter:
         self._text: dict[int, str] = {}
 
     def name(self, number: int, stage: int) -> str:
-        """The wire's name in a stage, whether or not it is a register there."""
+        """Returns the wire's name in a stage, whether or not it is a register there."""
         wire = self.wires[number]
         if wire.gate is Gate.INPUT:
             name = str(wire.imm).replace(".", "_")
@@ -113,7 +113,7 @@ class _VerilogPrinter:
         return f"s{stage}_{name}" if moved else name
 
     def read(self, number: int, stage: int) -> str:
-        """The wire as an operand in a stage."""
+        """Returns the wire as an operand in a stage."""
         wire = self.wires[number]
         if wire.gate is Gate.CONST:
             return _literal(wire.low, wire.width)
@@ -123,7 +123,7 @@ class _VerilogPrinter:
         return self.name(number, stage)
 
     def fitted(self, number: int, stage: int, width: int) -> str:
-        """The wire as an operand of that many bits."""
+        """Returns the wire as an operand of ``width`` bits."""
         wire = self.wires[number]
         if wire.gate is Gate.CONST:
             return _literal(wire.low, width)

@@ -73,12 +73,12 @@ class Wires:
         return self.wires[number]
 
     def constant(self, number: int) -> int | None:
-        """The value of a constant wire; None for any other."""
+        """Returns the value of a constant wire, None for any other."""
         wire = self.wires[number]
         return wire.low if wire.gate is Gate.CONST else None
 
     def label(self, number: int, name: str) -> int:
-        """Name a wire unless it has a name or needs none."""
+        """Names a wire unless it has a name or needs no name. Returns the wire."""
         if self.wires[number].gate not in (Gate.CONST, Gate.INPUT):
             self.labels.setdefault(number, name)
         return number
@@ -115,7 +115,7 @@ class Wires:
         return self._add(Gate.SHL, (a,), bits, (low << bits, high << bits))
 
     def slice(self, a: int, lowest: int, bits: int | None = None) -> int:
-        """Bits ``lowest`` and up, ``bits`` of them; without ``bits`` all that are left, the sign kept."""
+        """Returns ``bits`` bits from ``lowest`` up. Without ``bits`` all upper bits and the sign remain."""
         wire = self.wires[a]
         if (value := self.constant(a)) is not None:
             return self.const(value >> lowest if bits is None else (value >> lowest) % (1 << bits))
@@ -127,7 +127,7 @@ class Wires:
         return self._add(Gate.SLICE, (a,), (lowest, bits), (0, (1 << bits) - 1))
 
     def join(self, a: int, b: int, bits: int) -> int:
-        """``(a << bits) + b`` with ``0 <= b < 2^bits``: wires side by side, no adder."""
+        """Returns ``(a << bits) + b`` with ``0 <= b < 2^bits``. It concatenates wires and needs no adder."""
         (al, ah), (bl, bh) = self._ranges(a, b)
         return self._add(Gate.JOIN, (a, b), bits, ((al << bits) + bl, (ah << bits) + bh))
 
@@ -148,7 +148,7 @@ class Wires:
         return self._add(Gate.EQ, (a, b), None, (0, 1))
 
     def select(self, condition: int, a: int, b: int, bounds: Range | None = None) -> int:
-        """``bounds``: a closer range, where the caller knows one."""
+        """Returns ``a`` if the condition is 1, else ``b``. ``bounds``: a closer range, if the caller knows one."""
         known = self.constant(condition)
         if known is not None:
             return a if known else b
@@ -158,8 +158,9 @@ class Wires:
         return self._add(Gate.SELECT, (condition, a, b), None, bounds or (min(al, bl), max(ah, bh)))
 
     def rom(self, index: Sequence[int], table: Sequence[int]) -> int:
-        """``table`` at the number that the wires of ``index`` make together, the first one lowest; what lies beyond the
-        table is its last entry."""
+        """Returns the entry of ``table`` at the index that the wires of ``index`` form, the first wire lowest.
+
+        An index beyond the table gives its last entry."""
         if len(set(table)) == 1:
             return self.const(table[0])
         return self._add(Gate.ROM, tuple(index), tuple(table), (min(table), max(table)))

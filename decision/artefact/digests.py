@@ -1,7 +1,7 @@
 """Facts about source files, kept in the user's cache folder by the content of each file.
 
-A process then parses only the files that changed since the last one. Whoever can write the cache folder can change what
-it holds (docs/explanation/soundness.md, A3).
+A process then parses only the files that changed since the last one. Anyone who can write to the cache folder can
+change its facts (docs/explanation/soundness.md, A3).
 """
 
 import sys

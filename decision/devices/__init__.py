@@ -1,4 +1,4 @@
-"""What a card shares, counts, delays, rounds and jitters: data, one file a device.
+"""Device files: the contexts, events, delays, rounding and jitter of a card, as data, one file a device.
 
     [contexts.flows]
     value = 16
@@ -6,7 +6,7 @@
     source = "..."
 
 Every value has its evidence class and its source, in the file itself. The stand-ins of the adapters' tests, the network
-(`netsim.devices`), the gate and whoever trains read the same file. ``ideal`` is a device that changes nothing.
+(`netsim.devices`), the gate and the training read the same file. ``ideal`` is a device that changes nothing.
 """
 
 from collections.abc import Iterator
@@ -54,9 +54,13 @@ class SharedContexts(_DeviceTable):
 
 
 class Events(_DeviceTable):
-    """``types`` and ``fields`` that an algorithm gets; ``interleaved``: of one context they come on several threads, so
-    that nothing may be decided by shared memory; ``jitter``: a response is stamped so much later at the most, evenly;
-    ``loss``: share of the responses that never become an event."""
+    """Events that an algorithm receives.
+
+    - ``types``, ``fields``: names of the events and of their fields
+    - ``interleaved``: events of one context come on several threads, so no decision may rest on shared memory
+    - ``jitter``: largest delay of a response's timestamp; delays are uniform from 0
+    - ``loss``: share of the responses that never become an event
+    """
 
     types: Fact[Names]
     fields: Fact[Names]

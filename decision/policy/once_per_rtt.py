@@ -6,8 +6,8 @@ A request that left before the last decision took effect brings back what that d
 answer is late: the context stays as it is, to the last bit, and the rate in force is given once more. The caller goes
 on counting. The context holds one field for it, ``decided_ns``, the response that was decided on last.
 
-A flow that alone has a context, and one request under way, has no late answer: nothing changes. Where queue pairs share
-a context each has requests of its own under way, and without this rule they make as many decisions a round trip on one
+A flow that alone has a context, and one request under way, has no late answer: nothing changes. Queue pairs that share
+a context each have requests of their own under way. Without this rule they make as many decisions a round trip on one
 rate. A window of 2^22 ns is what an RTT saturates at (``RTT_BITS``): a flow that was idle for longer than the clock's
 wrap misses one answer with a chance of 2^-10, never more than 4.2 ms of them.
 """
@@ -55,8 +55,10 @@ def hold(b: ProgramBuilder, late: int, unasked: int | None = None) -> None:
 
 
 def late_program(interface: Interface) -> tuple[Program, int]:
-    """The rule alone and the node ``late``: what evaluators of another body (a teacher's network in floats) ask of each
-    event. Its context is the rate, of which only 0 counts, and ``decided_ns``."""
+    """Returns a program of the rule alone, and its node ``late``.
+
+    Evaluators of another body, such as a teacher's network in floats, run it on each event. Its context is the rate,
+    which is only compared with 0, and ``decided_ns``."""
     b = ProgramBuilder(Forest((), (), (0,), 0), interface)
     rate = b.state_in("rate_q30", "uint32")
     late = late_answer(b)

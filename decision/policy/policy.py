@@ -217,9 +217,14 @@ class Limits(_Strict):
 class Header(_Strict):
     """The fields that a policy, a student and a quantised network have in common: what an agent observes and sets.
 
-    ``start``: how flows start, brake once and recover; ``in_flight``: what they may have in flight, by their rate;
-    ``probes``: when they ask for their RTT; ``once_per_rtt``: an answer to a request from before the last decision is
-    counted, not decided on; ``trigger``: when the policy decides at all. None: not so."""
+    Optional fields; the default switches each off:
+
+    - ``start``: how flows start, brake once and recover
+    - ``in_flight``: limit of a flow's data in flight, by its rate
+    - ``probes``: when flows ask for their RTT
+    - ``once_per_rtt``: an answer to a request from before the last decision is counted, not decided on
+    - ``trigger``: when the policy decides at all
+    """
 
     observation: Observation
     action: AnyAction

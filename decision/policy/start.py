@@ -106,10 +106,15 @@ class Start(_Strict):
 
 @dataclass(frozen=True)
 class Step:
-    """Nodes. ``rate`` (Q0.30) is in force before the decision, ``held`` (also as Q0.32) what the context has of it: the
-    same but for a new flow. ``made``: 1 where the phase makes the step, as it does a new flow's, or where the answer is
-    late; then the rate is ``rate_made`` after it. ``phase_bits``: the phase after it, whoever makes it, where it stands
-    in the context's word. ``late``: 1 where nothing is decided; None where every answer is decided on."""
+    """Nodes of a step.
+
+    - ``rate``: rate in force before the decision, Q0.30
+    - ``held``, ``held_q32``: rate in the context, Q0.30 and Q0.32; it differs from ``rate`` for a new flow only
+    - ``made``: 1 where the phase makes the step, as for a new flow, or where the answer is late
+    - ``rate_made``: rate after the step where ``made`` is 1
+    - ``phase_bits``: phase after the step, at its place in the context's word
+    - ``late``: 1 where nothing is decided; None where every answer is decided on
+    """
 
     rate: int
     held: int

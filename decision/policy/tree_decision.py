@@ -89,8 +89,9 @@ def build(
 def history_of(
     b: ProgramBuilder, observation: Observation, start: Start | None, once_per_rtt: bool = False
 ) -> "History":
-    """The history of an agent, with the knob that it keeps in force, where it keeps one, the step of its phase, and
-    whether an answer is late, where not every one is decided on."""
+    """Returns the history of an agent: the knob in force, the step of its phase, and whether an answer is late.
+
+    Each is included only where the agent has one."""
     if start is not None:
         nodes = step(b, start, observation.place, once_per_rtt)
         return History(b, nodes.held, nodes.held_q32, nodes, nodes.late)
@@ -142,10 +143,13 @@ def _saved(history: "History", observation: Observation, action: Action, names: 
 
 @dataclass
 class History:
-    """The fields of a context that hold earlier decisions. ``in_force``: the knob where the action map decides, and
-    as Q0.32, where agents keep one; ``step``: that of the agent's phase, where it has one; ``late``: 1 where the answer
-    is not decided on, None where every one is.
-    ``writes``: what each takes over, a node or, of what is yet to be decided, an expression."""
+    """The fields of a context that hold earlier decisions.
+
+    - ``in_force``, ``in_force_q32``: the knob where the action map decides, and as Q0.32, if agents keep one
+    - ``step``: step of the agent's phase, if it has one
+    - ``late``: 1 where the answer is not decided on; None where every answer is
+    - ``writes``: new value of each field: a node, or an expression over values that are not decided yet
+    """
 
     b: ProgramBuilder
     in_force: int = -1
