@@ -1,8 +1,8 @@
 """`rlcc distill`: a teacher and its rollouts become a student, by DAgger.
 
 The first fit is to the teacher's own trajectories. Then the student drives - the very integer program that becomes
-firmware, interpreted in the simulator - the teacher labels the states that the student ran into, and the fit is made
-anew on all that was seen ([DAGGER]). Each round has networks of its own, in which the teacher is driven too;
+firmware, interpreted in the simulator - the teacher labels the states that the student ran into, and the fit is
+repeated on all states so far ([DAGGER]). Each round has networks of its own, in which the teacher is driven too;
 the student that comes closest to it there is kept, and rounds end when they bring none that is closer. An LSTM teacher
 keeps its hidden state along the student's trajectories.
 """
@@ -129,7 +129,7 @@ def distil(
 
 @dataclass(frozen=True)
 class _Dagger:
-    """What every round of a distillation is made with: ``distil``'s own arguments, and what follows from them."""
+    """The inputs of every round of a distillation: ``distil``'s own arguments, and values derived from them."""
 
     teacher: Teacher
     runs: list[Rollout]
@@ -143,7 +143,7 @@ class _Dagger:
 
     @cached_property
     def original(self) -> PolicySpec:
-        """The teacher as it drives."""
+        """Returns the teacher as the policy that drives."""
         return rollout.teacher_policy(self.teacher)
 
     @cached_property
@@ -155,7 +155,7 @@ class _Dagger:
         return [*self._first, *(data for each in records for data in (*each.rows, *each.new)), *rows]
 
     def round(self, records: Sequence[RoundRecord]) -> RoundRecord:
-        """Plays the round after those of ``records``: fits, drives the student beside its teacher, labels."""
+        """Plays the round after those of ``records``: fits, drives student and teacher, labels."""
         options, seed, number = self.options, self.seed, len(records)
         near = self._fitted(records)
         made, data = near.fitted.student, join(self.fitted_to(records, near.rows))
@@ -204,7 +204,7 @@ class _Dagger:
         return replace(near, rows=[*samples, *near.rows])
 
     def _measured_noise(self, metrics: Mapping[Place, Metrics], seeds: Sequence[int]) -> Distance:
-        """How far the teacher is off itself where it decides 10 ns later, beside its ``metrics``."""
+        """Returns the distance of the teacher's ``metrics`` from those of the teacher that decides 10 ns later."""
         check_measurable(metrics)
         networks = self.networks
         later = later_self(self.original, networks.phase("noise of the teacher"), networks.places(seeds))
@@ -242,7 +242,7 @@ def _seeds(network: RolloutOptions, number: int) -> list[int]:
 
 
 def save(fitted: Fitted, rollouts_hash: str, folder: Path, *, seed: int) -> None:
-    """Write the student artefact: student.json beside the student.cbm it came from."""
+    """Writes the student artefact: student.json, and the student.cbm that it came from."""
     parents = {"teacher": fitted.student.teacher, "rollouts": rollouts_hash}
     with writing(folder, KIND, parents=parents, tools=TOOLS, seed=seed) as work:
         fitted.write(work)
@@ -253,7 +253,7 @@ def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: Dis
 
 
 def _state_samples(student: Student, teacher: Teacher, options: DistillOptions, seed: int) -> list[Dataset]:
-    """Of each kind that has a weight, the states that no network leads to."""
+    """Returns the states that no network leads to, one dataset for each kind that has a weight."""
     kinds = ((options.uniform_state_samples, False), (options.frozen_signal_samples, True))
     return [state_samples(student, teacher, weight, seed, frozen=frozen) for weight, frozen in kinds if weight > 0]
 

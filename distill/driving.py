@@ -120,7 +120,7 @@ def side_by_side(
         theirs.update((place, one.metrics) for place, one in zip(compare, outcomes[len(trials) :], strict=True))
 
     def apart(part: Sequence[Place]) -> Distances:
-        # What is only learnt from is needed in any case; it goes along with the first part, and no core waits.
+        # Runs that are only learnt from are needed in any case; they go along with the first part, and no core waits.
         simulate([place for place in learnt if place in part or (place not in compared_in and place not in runs)], part)
         return distances({place: own[place] for place in part}, {place: theirs[place] for place in part}, tolerance)
 

@@ -1,4 +1,4 @@
-"""A dataset becomes a student: one fit, its check against CatBoost, and what is said of it."""
+"""A dataset becomes a student: one fit, its check against CatBoost, its loss and its visits."""
 
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from teachers.teacher import Teacher
 
 
 def fit_source(source: Source, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
-    """The student of a dataset."""
+    """Returns the student that is fitted to a dataset."""
     policy = source.header
     names = seen_names(observation, policy.trigger)
     excluded, decreasing = (
@@ -40,7 +40,7 @@ def fit_source(source: Source, observation: Observation, data: Dataset, options:
 
 
 def student_observation(teacher: Teacher, options: DistillOptions) -> Observation:
-    """The teacher's features over the student's window."""
+    """Returns the teacher's features over the student's window."""
     observation = teacher.policy.observation
     return observation if options.window is None else observation.with_window(options.window)
 
@@ -59,15 +59,17 @@ def check_columns(options: DistillOptions, observation: Observation, trigger: Tr
 
 
 def loss_on(student: Student, data: Dataset) -> float:
-    """Of the integers against the teacher's labels, as the action map has it: of a scale the root mean square error."""
+    """Returns the loss of the integers against the teacher's labels: the action map's, for a scale the RMSE."""
     sums = student.forest.evaluate(data.x) / 2**student.forest.leaf_bits
     loss = student.action.loss if student.trigger is None else partial(loss_of_both, student.action)
     return round(loss(sums, data.y, data.weight), 8)
 
 
 def visits(student: Student, data: Dataset) -> dict[str, Any]:
-    """Where each feature was while the student drove: what the compiler needs to make the mean case short
-    (codegen.walk.Histogram)."""
+    """Returns feature -> its visits in the data, as JSON.
+
+    The compiler makes the mean case short with them (codegen.walk.Histogram).
+    """
     return {name: one.to_json() for name, one in intervals(student.forest, data.x).items()}
 
 

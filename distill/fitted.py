@@ -29,14 +29,16 @@ class Fitted:
 
     @property
     def models(self) -> dict[str, CatBoostRegressor]:
-        """The models by the names of their files."""
+        """Returns the models by the names of their files."""
         named = {MODEL: self.model, TRIGGER_MODEL: self.trigger}
         return {name: model for name, model in named.items() if model is not None}
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What each model says that it was trained with. CatBoost writes it into the model's file as it is, and in
-        another order once it has read it from there."""
+        """Returns file name -> the training parameters in the model's metadata.
+
+        CatBoost writes them into the model's file unchanged, but in another order once it has read them from there.
+        """
         return {name: str(model.get_metadata()[PARAMETERS]) for name, model in self.models.items()}
 
     def write(self, folder: Path) -> None:

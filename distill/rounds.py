@@ -38,11 +38,13 @@ ROWS, MEASURED = "rows.npz", "round.json"
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """What one round of DAgger leaves to the next ones and to the choice between them.
+    """The results of one round of DAgger, for the next rounds and for the choice between them.
 
-    ``rows``: datasets that its fit was made on besides those of the rounds before; ``new``: those that it adds for the
-    next. ``own``, ``theirs``: metrics of student and teacher, network by network. ``deviation``: the largest from the
-    teacher's action range, where the options limit it. ``noise``: of the teacher, measured in the first round.
+    - ``rows``: datasets that its fit was made on besides those of the rounds before
+    - ``new``: datasets that it adds for the next rounds
+    - ``own``, ``theirs``: metrics of student and teacher, network by network
+    - ``deviation``: the largest from the teacher's action range, where the options limit it
+    - ``noise``: of the teacher, measured in the first round
     """
 
     fitted: Fitted

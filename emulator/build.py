@@ -86,7 +86,7 @@ def build(firmware: Firmware, tools: Toolchain) -> Build:
 
 
 def linked_image(elf: Path, entry: str) -> Image:
-    """The linked program; its entry is ``ENTRY`` there, whatever the firmware's prefix."""
+    """Returns the linked program, with its entry as ``ENTRY``, whatever the firmware's prefix."""
     image = read_image(elf)
     return image if entry == ENTRY else replace(image, symbols={**image.symbols, ENTRY: image.symbols[entry]})
 

@@ -170,7 +170,7 @@ def missing_calls(policy: PolicyObject) -> list[str]:
 def link_program(
     policy: PolicyObject, symbol: str, profile: Profile, folder: Path, image: Mapping[str, Path] | None = None
 ) -> Path:
-    """Link the policy and the runner that calls ``symbol``; returns the ELF file in ``folder``. ``image``: the objects
+    """Links the policy and the runner that calls ``symbol``; returns the ELF file in ``folder``. ``image``: the objects
     of an image that holds several policies, this one's among them, in their order, by the function that each has."""
     if not re.fullmatch(r"[A-Za-z_]\w*", symbol):
         raise InputError(f"{symbol!r} is not the name of a C function")

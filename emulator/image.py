@@ -11,10 +11,10 @@ from emulator.firmware import ENTRY, Firmware
 
 
 def build_image(firmwares: Sequence[Firmware], tools: Toolchain) -> list[Build]:
-    """Compile several firmwares and link them into one image: a build of each, whose image holds all of them.
+    """Compiles several firmwares, links them into one image, and returns a build of each with that image.
 
-    Facts about the object code are each policy's own. InputError also where two have one prefix, or one cannot be
-    linked."""
+    Facts about the object code are each policy's own. Raises InputError also if two have one prefix, or one
+    cannot be linked."""
     prefixes = [firmware.prefix for firmware in firmwares]
     if twice := [prefix for prefix in prefixes if prefixes.count(prefix) > 1]:
         raise InputError(f"two firmwares have the prefix {twice[0]}; emit one of them with another --prefix")

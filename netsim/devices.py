@@ -40,8 +40,8 @@ class Chosen:
 
 
 def chosen(text: str) -> Chosen:
-    """Returns the device that ``NAME[:FLOWS]`` names; NAME may be a TOML file. InputError where there is none, or as
-    many flows share no context."""
+    """Returns the device that ``NAME[:FLOWS]`` names; NAME may be a TOML file. Raises
+    InputError if the device is unknown, or ``FLOWS`` is out of range."""
     name, colon, flows = text.rpartition(":") if ":" in text else (text, "", "")
     device = load_device(name)
     if not colon:

@@ -51,7 +51,7 @@ class Engines:
 
 
 def engine_metrics(window: dict[str, Any], seconds: float) -> dict[str, float]:
-    """What the engines did in a window of a simulation (definitions: docs/explanation/netsim.md); NaN: nothing to
+    """Metrics of the engines in a window of a simulation (definitions: docs/explanation/netsim.md); NaN: nothing to
     measure.
 
     Engines are those that a flow belongs to. Times count from the event that was decided on, of coalesced ones from the

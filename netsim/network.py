@@ -75,17 +75,17 @@ class Network:
 
     start_jitter_ps: int = 10 * US  # flows start at random within it, so that they are not in step
 
-    decision_loss: float = 0.0  # of a flow's responses, the share that no decision follows: another probe is sent
-    decision_late: float = 0.0  # of its decisions, the share that takes effect later than it should ..
-    decision_late_by_ps: int = 10 * US  # .. by so much at the most (evenly), and holds up those made after it
-    rtt_noise_ps: int = 0  # a response is stamped so much later at the most (evenly)
+    decision_loss: float = 0.0  # Share of a flow's responses that no decision follows: another probe is sent.
+    decision_late: float = 0.0  # Share of a flow's decisions that takes effect late.
+    decision_late_by_ps: int = 10 * US  # Largest delay of these (evenly drawn); it holds up the decisions after them.
+    rtt_noise_ps: int = 0  # Largest delay of a response's time stamp (evenly drawn).
 
-    context_flows: int = 1  # of a NIC, one after another, that share one context and so one rate
-    probe_a_context: bool = False  # of those between them one probe is under way, where their policy decides once a RTT
-    rate_scale: float = 1.0  # on the wire, of the rate that a policy sets
-    rate_step_q30: int = 1  # of line rate, Q0.30: rates are multiples of it, rounded up, ..
-    rate_least_q30: int = 0  # .. and no lower than this
-    actuation_ps: int = 0  # from a decision's latency on, until its rate holds
+    context_flows: int = 1  # Consecutive flows of a NIC that share one context, and so one rate.
+    probe_a_context: bool = False  # Flows of one context share one probe in flight if their policy decides once a RTT.
+    rate_scale: float = 1.0  # Rate on the wire, as a share of the rate that a policy sets.
+    rate_step_q30: int = 1  # Step of rates, in line rate, Q0.30; rates are rounded up to it.
+    rate_least_q30: int = 0  # Lowest rate, in line rate, Q0.30.
+    actuation_ps: int = 0  # Time from the end of a decision's latency until its rate holds.
 
     device_limit: float = 1.0  # of line rate: no flow of a policy has more in force while its NIC's limiter is on, ..
     device_limit_from_ps: int = 0  # .. from here on ..

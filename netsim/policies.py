@@ -82,7 +82,7 @@ def probes_of(policy: object) -> Probes | None:
 
 
 def once_per_rtt_of(policy: object) -> bool:
-    """Whether it counts answers to requests from before its last decision, and does not decide on them."""
+    """Returns whether a policy counts late answers, to requests before its last decision, without deciding on them."""
     return bool(getattr(policy, "once_per_rtt", False))
 
 

@@ -62,7 +62,7 @@ class Measured:
         return assembly.paths(self.scenario, *assembly.place(self.scenario, self.network)).places()
 
     def late_answers(self, cohort: int = 0) -> int:
-        """How many answers a cohort has counted and not decided on since the start: `once_per_rtt` of its policy."""
+        """Returns how many late answers a cohort has counted since the start, if its policy decides `once_per_rtt`."""
         return int(self._core.late_answers(self._number(cohort)))
 
     def start_recording(self, on: bool = True) -> None:

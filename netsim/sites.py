@@ -66,8 +66,10 @@ def has_agents(interface: Interface) -> None:
 
 
 def device(interface: Interface, params: Mapping[str, int], once_per_rtt: bool = False) -> "_core.DeviceConfig":
-    """The interface and an operator's parameters for integer firmware; ``once_per_rtt``: nothing is decided on a late
-    answer. InputError names the parameter that is wrong."""
+    """Returns the interface and an operator's parameters for integer firmware.
+
+    ``once_per_rtt``: nothing is decided on a late answer. Raises InputError, which names the wrong parameter.
+    """
     if set(params) != set(interface.param_names):
         names = ", ".join(interface.param_names)
         raise InputError(f"the parameters must be {names}; got {', '.join(sorted(params)) or 'none'}")

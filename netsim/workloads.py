@@ -64,7 +64,7 @@ class Arrivals:
 
 @cache
 def sizes(name: str) -> FlowSizes:
-    """The distribution of a workload by one of NAMES."""
+    """Returns the distribution of a workload by one of NAMES."""
     if name not in NAMES:
         raise InputError(f"unknown workload {name!r}; write {choices(name, sorted(NAMES))}")
     points = np.loadtxt(DATA / f"{NAMES[name]}.txt", comments="#")

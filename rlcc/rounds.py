@@ -1,4 +1,4 @@
-"""Where a distillation keeps its rounds until its student is written, and what has to be the same for it to go on."""
+"""The folder of a distillation's rounds until its student is written, and the key that must match to resume."""
 
 from collections.abc import Mapping
 from importlib.metadata import version

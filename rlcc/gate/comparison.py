@@ -44,7 +44,7 @@ OTHER_EYES = "student and teacher do not observe or set the same"
 
 
 def held_out(job: Job, pair: Pair) -> "HeldOut":
-    """The teacher's rollouts; read one after the other, unless they are needed again."""
+    """Returns the teacher's rollouts; they are read one after the other, unless they are needed again."""
     options, match, given = job.options, job.options.match, job.evidence.rollouts
     where, again = job.evidence.deployment, pair.pupil.trigger is not None
     job.say("actions beside the teacher's")
@@ -66,7 +66,7 @@ class HeldOut:
 
 
 def fired(job: Job, pair: Pair, held_out: HeldOut) -> Shares:
-    """How often triggers fire: the teacher's in its rollouts, the program's where it drives itself."""
+    """Returns how often triggers fire: the teacher's in its rollouts, the program's where it drives itself."""
     options, match = job.options, job.options.match
     names = match.scenarios or options.scenarios
     with _deciding(job, pair.pupil) as ours:
@@ -94,13 +94,13 @@ def compared(
 
 
 def alone(job: Job, policy: Pupil, latency_ps: int) -> list[PolicyMetrics]:
-    """A policy without a teacher in the gate's networks."""
+    """Returns the metrics of a policy without a teacher in the gate's networks."""
     with _deciding(job, policy) as ours:
         return _in_networks(job, [Entry(STUDENT, ours, latency_ps, sampling(len(job.options.scenarios)))])
 
 
 def on_the_device(job: Job, policy: Pupil, device: str, latency_ps: int) -> tuple[list[Check], dict[str, Any]]:
-    """The checks on the device that the firmware is for, and the figures with the model that they are of."""
+    """Returns the checks on the device that the firmware is for, and the figures with their device model."""
     model, options = chosen(device), job.options
     job.say(f"on {model.name}")
     with _deciding(job, policy) as ours:

@@ -320,8 +320,10 @@ def _findings(job: Job, certificate: Certificate | None) -> list[Finding]:
 
 
 def _unjudgeable(policy: Pupil | None, labelled: bool, evidence: Evidence) -> dict[Group, str]:
-    """Returns the groups that cannot be judged without a teacher, and why: of a student of recorded labels
-    (``labelled``), a model that is a policy, and a model that is none."""
+    """Returns the groups that cannot be judged without a teacher, and why.
+
+    The reasons differ for a student of recorded labels (``labelled``), a model that is a policy, and any other model.
+    """
     reasons: dict[Group, str] = {}
     if not labelled or evidence.rollouts is None:
         reasons["teacher"] = NO_HELD_OUT if labelled else NO_TEACHER

@@ -1,4 +1,4 @@
-"""What the gate judges, and by what: a firmware folder, its teacher, the options, and what may come with them."""
+"""The gate's inputs: a firmware folder, its teacher, the options, and optional evidence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,11 +19,16 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Evidence:
-    """What may come with a firmware folder. ``certificate``: of its proof, by default the one beside it; ``rollouts``:
-    held-out ones of the teacher, by default made here; ``reference``: the verdict of an earlier firmware;
-    ``deployment``: the network, and who decides there beside the student's agents; ``build`` and ``emulation``: of this
-    very firmware on this engine, made by the same process; ``teacher``: as this process read it; ``recipe``: the file
-    that says all this, where there is one."""
+    """Optional evidence about a firmware folder.
+
+    - ``certificate``: of its proof, by default the one in the same parent folder
+    - ``rollouts``: held-out ones of the teacher, by default made here
+    - ``reference``: the verdict of an earlier firmware
+    - ``deployment``: the network, and the policies of its other agents
+    - ``build`` and ``emulation``: of this very firmware on this engine, made by the same process
+    - ``teacher``: as this process read it
+    - ``recipe``: the file that holds these settings, if there is one
+    """
 
     certificate: Path | None = None
     rollouts: Path | None = None

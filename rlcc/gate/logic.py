@@ -1,4 +1,4 @@
-"""The gate's look at a decision in logic: its vectors in Verilator, and its equality with the program, proved anew."""
+"""The gate's checks of a decision in logic: its vectors in Verilator, and a new proof that it equals the program."""
 
 from collections.abc import Callable
 from dataclasses import asdict

@@ -1,8 +1,8 @@
 """A firmware on a model of the device that it is for: `gate.device` (decision/devices, netsim/devices.py).
 
-The program runs where queue pairs share contexts, 1 to as many as the device file or the recipe says, with its jitter,
-losses, offsets and floors; beside that in the network of the recipe, where each flow has a context and nothing of a
-device is in the way. Judged is what the device takes of that.
+The program runs on the device: queue pairs share contexts, from 1 up to the number of the device file or recipe, and
+the device adds its jitter, losses, offsets and floors. The program also runs in the recipe's network, where each flow
+has its own context and no device interferes. The check limits the difference between both.
 """
 
 from collections.abc import Sequence
@@ -30,8 +30,10 @@ many times as long."""
 
 @dataclass(frozen=True)
 class OnDevice:
-    """One scenario with so many flows a context: goodput and 99th percentile in us, means over the seeds, on the device
-    and without it."""
+    """One scenario at ``flows`` flows per context, on the device and without it.
+
+    Goodput and 99th percentile of the latency (us) are means over the seeds.
+    """
 
     scenario: str
     flows: int
@@ -42,7 +44,7 @@ class OnDevice:
 
 
 def check_device(deployment: Deployment) -> None:
-    """InputError where the agents in question are no flows, whose contexts a NIC keeps."""
+    """Raises InputError if the agents are no flows: a NIC keeps contexts of flows only."""
     if deployment.interface.agent != FLOW_RATE.agent:
         raise InputError(
             f"gate.device is of NICs, which keep contexts of flows, and the agents are of {deployment.interface.name}; "

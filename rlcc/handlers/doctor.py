@@ -39,7 +39,7 @@ def table_of(findings: list[DoctorFinding]) -> Table:
 
 
 def examine_card(card: Path) -> int:
-    """The settings of a saved query, 1 where one is in the way."""
+    """Prints the findings of a card's saved query; returns 1 if a setting is in the way, else 0."""
     out = console(160)
     findings = read_card(card)
     for finding in findings:

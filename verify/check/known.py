@@ -1,4 +1,4 @@
-"""What is known on a path: an interval for each word that was compared with a constant, and conditions of other kinds.
+"""Facts of a path: an interval for each word that was compared with a constant, and conditions of other kinds.
 
 ``decide`` may say that it does not know; both sides are then walked. It may never say more than is so: an answer comes
 from intervals, or from a solver that finds the other side impossible.
@@ -81,11 +81,11 @@ class Known:
 
     @cached_property
     def _answers(self) -> dict[Question, bool]:
-        """What the facts say to comparisons of sums."""
+        """The answers of the facts to comparisons of sums."""
         return dict(asked for fact in self.facts if (asked := question(fact, self.span)) is not None)
 
     def assume(self, condition: Term) -> "Known":
-        """With a condition that holds."""
+        """Returns these facts and a further condition that holds."""
         holds, c = (False, condition.args[0]) if condition.op == "not" else (True, condition)
         if c.op in ("=", "bvult", "bvslt") and c.args[0].width == 32:
             a, b = c.args
@@ -176,13 +176,13 @@ class Known:
         return low, high, *((low - top - 1, high - top - 1) if low >= half else (-half, half - 1))
 
     def _difference(self, a: Term) -> Bounds:
-        """Of x - y, where x is no less than y, without sign."""
+        """Returns the bounds of x - y, if x is no less than y without sign."""
         (low, high), (least, most) = map(self.span, a.args)
         own = self.bounds.get(a, ALL)
         return _meet((max(own[0], low - most), min(own[1], max(0, high - least)), own[2], own[3]))
 
     def _unsigned_span(self, a: Term, top: int) -> tuple[int, int]:
-        """Of any term but a sum; ``top`` is the most that its bits can be."""
+        """Returns bounds without sign of any term but a sum; ``top`` is the most that its bits can be."""
         if a.op == "const":
             return a.value, a.value
         inner = [self.span(x) for x in a.args] if a.op in _MONOTONE or a.op in ("ite", "extract") else []
@@ -276,8 +276,11 @@ class Known:
         return found
 
     def _more_and_more(self, condition: Term) -> Iterator[list[Term]]:
-        """What is known of the variables in a condition alone, which is the same on many paths, so that the oracle has
-        often been asked; of these and others; and of all in that, and so forth: x <= y and y <= z bound x by z."""
+        """Yields growing lists of the facts that bear on a condition.
+
+        The first list is about the condition's variables alone. Many paths share it, and the oracle caches its answer.
+        The next lists add the facts that share a variable with the list before: x <= y and y <= z bound x by z.
+        """
         near = dict.fromkeys(self.about(condition))
         alone = [f for f in near if f.leaves <= condition.leaves]
         if len(alone) < len(near):

@@ -21,8 +21,11 @@ def implied_in(state: State, number: int, condition: int) -> bool | None:
 
 
 def implied(state: State, facts: frozenset[Fact], condition: int) -> bool | None:
-    """What the facts say about a condition: itself; of x < y that y < x or x = y, or a comparison of other multiples;
-    of x = y that one is less than the other."""
+    """Returns whether a condition holds according to the facts; None where they do not decide.
+
+    Facts about x < y are the condition itself, y < x, x = y and comparisons of other multiples. Facts about x = y are
+    the condition itself, x < y and y < x.
+    """
     pool = state.pool
     for side in (False, True):
         if (condition, side) in facts:
@@ -58,8 +61,10 @@ def contradicted(state: State, lanes: Lanes) -> Bools:
 
 
 def by_common_factor(spans: Spans, facts: frozenset[Fact], condition: int, rows: Ints) -> bool | None:
-    """What the facts say about x < y by that of u < v, where x is c * u + a and y is c * v + b, a and b below c, and no
-    lane of these rows lets either wrap: compilers compare counts without the factor that both have."""
+    """Returns x < y from the facts about u < v, for x = c * u + a and y = c * v + b with a and b below c.
+
+    It returns None if x or y may wrap in a lane of these rows. Compilers compare counts without their common factor.
+    """
     pool = spans.pool
     if pool.op(condition) != "sltu" or not facts:
         return None
@@ -88,8 +93,10 @@ def by_common_factor(spans: Spans, facts: frozenset[Fact], condition: int, rows:
 
 
 def by_neighbours(spans: Spans, facts: frozenset[Fact], condition: int, rows: Ints) -> Ints:
-    """What the facts say about x < y in these lanes by a third word: of z <= x that x is not less where z is not; 1, 0,
-    or -1 where they do not say."""
+    """Returns x < y in these lanes from facts about a third word: 1, 0, or -1 where they do not decide.
+
+    An example: if z <= x, and z is not less than y, then x is not less than y.
+    """
     pool = spans.pool
     op, (x, y) = pool.op(condition), pool.operands(condition)
     result = np.full(len(rows), -1, dtype=np.int64)
@@ -149,8 +156,10 @@ def _asked(state: State, facts: frozenset[Fact], x: int, y: int) -> bool | None:
 
 
 def _by_multiples(state: State, facts: frozenset[Fact], condition: int) -> bool | None:
-    """What is known of other multiples of a word says about x < y: of c * w <= d, that b * w <= d for b <= c; of the
-    contrary the contrary for b >= c."""
+    """Returns x < y from facts about other multiples of a word; None where they do not decide.
+
+    The fact c * w <= d implies b * w <= d for b <= c; its contrary implies the contrary for b >= c.
+    """
     for asked in _as_multiples(state, condition, True):
         for fact, holds in facts:
             for known in _as_multiples(state, fact, holds) if state.pool.op(fact) == "sltu" else ():

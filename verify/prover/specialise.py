@@ -409,8 +409,10 @@ class View:
         return self._by_parts(known, x, y)
 
     def _by_parts(self, known: Ints, x: int, y: int) -> Ints:
-        """Where it is open, x > y by the operands of a minimum or a maximum: compilers change the order of several. Of
-        z + 1 > y that z is not less than y, which they ask."""
+        """Decides x > y, where it is open, by the operands of a minimum or maximum, whose order compilers change.
+
+        Compilers compare z + 1 > y as z not less than y, which is decided too.
+        """
         node = self.program.nodes[x]
         if node.op is Op.ADD and self._is_one(node.args[1]) and (known < 0).any():
             less = self._greater(y, node.args[0])
@@ -442,8 +444,11 @@ class View:
         return known
 
     def _ask(self, known: Ints, op: str, a: Ints, b: Ints) -> None:
-        """Fill in what the lanes' facts say about a condition. Where it is known by the features' cells, of which a
-        partial sum under its name says nothing, a lane whose facts say the contrary is one that no input takes."""
+        """Fills in the answers of the lanes' facts about a condition.
+
+        The features' cells may decide it too, though a partial sum under its name does not. No input takes a lane whose
+        facts contradict the cells.
+        """
         if not self.lanes.facts.any():
             return
         asked = (known < 0) | self._named_parts

@@ -5,8 +5,8 @@ node 24 together. Each is proved in terms of those proved before, which stand th
 cut); what is proved for all of these holds for those that occur. A wire with a wrong name is refuted; without names
 there are fewer cuts, and a question may find no end.
 
-A product of two cuts is that of their digits: where the multipliers of the netlist take all pairs of digits of both,
-(sum of a_i 2^i) (sum of b_j 2^j) = sum of a_i b_j 2^(i + j), and each a_i b_j is an unknown of its own on both sides.
+A product of two cuts is the sum of the products of their digits, if the netlist has a multiplier for every pair:
+(sum of a_i 2^i) (sum of b_j 2^j) = sum of a_i b_j 2^(i + j). Each a_i b_j is then one unknown, the same on both sides.
 """
 
 import re
@@ -35,8 +35,7 @@ class LogicUndecided(Exception):
 
 @dataclass(frozen=True)
 class Equality:
-    """What was proved: of which ``stages`` the pipeline is, how many ``cuts`` were proved before the ``outputs``, and
-    how many questions that took."""
+    """A finished proof: the numbers of pipeline stages, of proved cuts, of outputs, and of questions to the solver."""
 
     stages: int
     cuts: int
@@ -61,7 +60,10 @@ class StageCut:
 
 
 def prove(netlist: Netlist, program: Program, progress: Progress | None = None, seconds: float = SECONDS) -> Equality:
-    """Refuted where the logic does something else for some input, LogicUndecided where that is not known."""
+    """Proves that logic and program are equal for all inputs.
+
+    Raises Refuted if they differ for some input, LogicUndecided if the solver does not answer within ``seconds`` a question.
+    """
     pipeline = Pipeline(netlist)
     proof = _LogicProof(netlist, program, pipeline, seconds)
     proof.inputs()
@@ -100,7 +102,7 @@ class _LogicProof:
         self._of_node: dict[int, StageCut] = {}
 
     def inputs(self) -> None:
-        """The ports are the program's inputs."""
+        """Takes the ports of the program's inputs as the first cuts. Raises Refuted if a port is missing."""
         for number, node in enumerate(self.program.nodes):
             if node.op in INPUTS:
                 key = self.program.key(node)
@@ -114,7 +116,7 @@ class _LogicProof:
                 self._known(name, number, frozenset(), bits, node.low, node.high)
 
     def cut(self, name: str, number: int, trees: frozenset[int]) -> None:
-        """Prove a hint, and use it from there on."""
+        """Proves a hint. Later proofs use it as a cut."""
         if number >= len(self.program.nodes):
             raise Refuted(f"{name} is of a node that the program lacks")
         node = self.program.nodes[number]
@@ -129,7 +131,7 @@ class _LogicProof:
         self._known(name, number, trees, bits, low, high)
 
     def output(self, name: str, number: int, storage: str) -> None:
-        """Prove that a port carries a node."""
+        """Proves that an output port carries the value of a node."""
         if name not in self.netlist.ports or len(self.netlist.ports[name][1]) != int(storage.lstrip("uint")):
             raise Refuted(f"the module has no port {name} of {storage}")
         self._prove(name, self.netlist.ports[name][1], not storage.startswith("u"), number, None)
@@ -214,7 +216,7 @@ class _LogicProof:
 
 @dataclass(frozen=True)
 class _SplitProduct:
-    """What a multiplier takes, as nets, the lowest first; and what it gives."""
+    """The operands of a multiplier, as nets from the lowest bit, and its result."""
 
     left: tuple[Bit, ...]
     right: tuple[Bit, ...]
@@ -232,7 +234,7 @@ class _NetlistLogic:
         self._cells: dict[str, Term] = {}
 
     def word(self, bits: Sequence[Bit]) -> Term:
-        """The value of nets, the lowest first."""
+        """Returns the value of nets, which are listed from the lowest bit."""
         parts: list[Term] = []
         place = 0
         while place < len(bits):
@@ -248,7 +250,7 @@ class _NetlistLogic:
         return whole
 
     def _end(self, bit: Bit) -> tuple[object, int]:
-        """What a net is a bit of: a cut, a constant, a cell; and which bit."""
+        """Returns the cut, constant or cell that a net is a bit of, and the number of the bit."""
         bit = self.proof.pipeline.through(bit)
         if bit in self.proof._of_bit:
             cut, place = self.proof._of_bit[bit]
@@ -345,7 +347,7 @@ class _NetlistLogic:
         return self.proof._resized(known.word, out, False)
 
     def _highest(self, bits: Sequence[Bit]) -> int:
-        """What a digit is at most: by its bits, or by the cut whose highest bits it is."""
+        """Returns an upper bound of a digit, from its bits, or from the cut whose highest bits it is."""
         most = sum(1 << place for place, bit in enumerate(bits) if bit != "0")
         cut, first = self._end(bits[0])
         in_order = all(self._end(bit) == (cut, first + k) or bit == "0" for k, bit in enumerate(bits))
@@ -364,7 +366,7 @@ class _NodeTerms:
         self._used: set[str] = set()
 
     def value(self, n: int) -> Term:
-        """A node: its cut, or what it is made of."""
+        """Returns the value of a node: its cut, or else the term of its operator."""
         cut = self._cut_of(n)
         return self._cut(cut) if cut is not None else self.defined(n)
 
@@ -383,7 +385,7 @@ class _NodeTerms:
         return cut.value
 
     def defined(self, n: int) -> Term:
-        """A node by its operator."""
+        """Returns the term of a node's operator, without the node's own cut."""
         node = self.program.nodes[n]
         if node.op in INPUTS:
             return self._cut(self.proof._of_node[n])
@@ -502,8 +504,10 @@ class _NodeTerms:
         return total if rows and columns else None
 
     def trees(self, n: int, numbers: frozenset[int] | None) -> Term:
-        """Leaves of some trees together; of all, and the bias, where ``numbers`` is None. Through the cuts that the
-        netlist's side has met."""
+        """Returns the sum of the leaves of some trees. Without ``numbers`` it is the sum of all trees and the bias.
+
+        The sum uses the cuts that the netlist's side has used.
+        """
         proof, node, forest = self.proof, self.program.nodes[n], self.program.forest
         left = set(range(len(forest.trees)) if numbers is None else numbers)
         wide = 2 + sum(max(abs(v.value[node.imm]) for v in leaves(tree)) for tree in forest.trees).bit_length()

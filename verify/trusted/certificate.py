@@ -219,7 +219,7 @@ def extended(certificate: Certificate, **claims: Any) -> Certificate:
 
 
 def write_certificate(certificate: Certificate, path: Path, queries: list[str]) -> None:
-    """Write the certificate and, beside it, the solver's questions."""
+    """Writes the certificate and, next to it, the solver's questions."""
     texts = "\n".join(f"; {hashlib.sha256(text.encode()).hexdigest()}\n{text}" for text in queries)
     write_atomically(path.with_suffix(".queries.gz"), gzip.compress(texts.encode(), mtime=0))
     write_atomically(path, certificate_text(certificate))
