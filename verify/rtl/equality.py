@@ -62,7 +62,7 @@ class StageCut:
 def prove(netlist: Netlist, program: Program, progress: Progress | None = None, seconds: float = SECONDS) -> Equality:
     """Proves that logic and program are equal for all inputs.
 
-    Raises Refuted if they differ for some input, LogicUndecided if the solver does not answer within ``seconds`` a question.
+    Raises Refuted if they differ for some input, LogicUndecided if the solver takes over ``seconds`` for a question.
     """
     pipeline = Pipeline(netlist)
     proof = _LogicProof(netlist, program, pipeline, seconds)
