@@ -262,6 +262,7 @@ def test_intervals_that_were_not_looked_into_do_not_pass(distance: float) -> Non
         (("in_flight",), "in_flight not the teacher's"),
         (("probes",), "probes not the teacher's"),
         (("trigger",), "trigger not the teacher's"),
+        (("once_per_rtt",), "once_per_rtt not the teacher's"),
         (("observation", "limits"), "observation, limits not the teacher's"),
     ],
 )
@@ -279,6 +280,7 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
         in_flight=of("in_flight", "student"),
         probes=of("probes", "student"),
         trigger=of("trigger", "student"),
+        once_per_rtt=of("once_per_rtt", "student"),
     )
     policy: Any = SimpleNamespace(
         observation=SimpleNamespace(with_window=observation.__getitem__),
@@ -288,6 +290,7 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
         in_flight=of("in_flight", "teacher"),
         probes=of("probes", "teacher"),
         trigger=of("trigger", "teacher"),
+        once_per_rtt=of("once_per_rtt", "teacher"),
     )
     check = checks.same_eyes(student, policy)
     assert (check.passed, check.value) == (not differing, value)
