@@ -43,7 +43,7 @@ def delay_ns(gate: str, width: int, operands: Sequence[int], constant: bool) -> 
 
 def _levels(inputs: int) -> int:
     """Returns the levels of 4-input tables that this number of inputs needs."""
-    levels = 1
-    while 4**levels < inputs:
-        levels += 1
-    return levels + (1 if inputs == 4**levels and inputs > 4 else 0)
+    levels, reached = 1, 4
+    while reached < inputs:
+        levels, reached = levels + 1, reached * 4
+    return levels + (1 if inputs == reached and inputs > 4 else 0)
