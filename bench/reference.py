@@ -24,6 +24,7 @@ from bench.option_tables import HEAD, option_rows
 from decision.artefact.documents import write_atomically
 from decision.artefact.quantity_fields import DurationNs, DurationPs, LineFractionQ30, RateBps, SizeBytes
 from decision.artefact.shown import shown_default
+from decision.devices import Device
 from decision.policy.model_policy import ModelPolicy
 from decision.policy.policy import Policy, PolicyFile
 from emulator.profile import Profile
@@ -49,6 +50,7 @@ FILES: dict[str, tuple[str, list[type[BaseModel]]]] = {
     "Suites of `rlcc evaluate`": ("[Explained here](evaluate.md).", [Suite]),
     "Engine profiles": ("[Explained here](engines.md).", [Profile]),
     "Baselines": ("[Explained here](baselines.md).", [BaselineSpec]),
+    "Device models": ("[Explained here](../explanation/netsim.md#a-devices-nics).", [Device]),
 }
 """Heading -> where its keys are explained, and the models of the files."""
 PLAIN = {str: "text", int: "integer", float: "number", bool: "true or false", dict: "table", Any: "any"}
@@ -186,7 +188,8 @@ def _attribute_docstrings(model: type[BaseModel]) -> dict[str, str]:
     for kind in reversed(model.__mro__):
         if not isinstance(kind, type) or kind.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
             continue
-        (definition,) = ast.parse(dedent(inspect.getsource(kind))).body
+        written = kind.__pydantic_generic_metadata__["origin"] or kind  # of Fact[int]: Fact
+        (definition,) = ast.parse(dedent(inspect.getsource(written))).body
         body = getattr(definition, "body", [])
         for one, below in pairwise(body):
             match one, below:

@@ -19,7 +19,7 @@ def test_a_wrong_threshold_is_seen(firmware):
     from dataclasses import replace
 
     file = "rtl/rlcc_policy.v"
-    changed = firmware.content(file).replace(b"> 32'd1536", b"> 32'd1537").replace(b"'d13107", b"'d13106")
+    changed = firmware.content(file).replace(b"> 12'd4000", b"> 12'd4001")
     assert changed != firmware.content(file)
     other = replace(firmware, contents={**firmware.contents, file: changed})
     assert simulate(other).differing > 0
