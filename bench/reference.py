@@ -188,7 +188,8 @@ def _attribute_docstrings(model: type[BaseModel]) -> dict[str, str]:
     for kind in reversed(model.__mro__):
         if not isinstance(kind, type) or kind.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
             continue
-        written = kind.__pydantic_generic_metadata__["origin"] or kind  # of Fact[int]: Fact
+        generic: dict[str, Any] = getattr(kind, "__pydantic_generic_metadata__", {})
+        written = generic.get("origin") or kind  # Fact of Fact[int]
         (definition,) = ast.parse(dedent(inspect.getsource(written))).body
         body = getattr(definition, "body", [])
         for one, below in pairwise(body):
