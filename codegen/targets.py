@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from codegen.rtl.emit import CLOCK_MHZ
+from codegen.rtl.delays import CLOCK_MHZ
 from decision.artefact.errors import InputError
 from decision.artefact.suggest import meant
 from decision.ir.interface import AgentKind

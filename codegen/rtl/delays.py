@@ -11,6 +11,8 @@ includes one route to the operator. `python -m bench.rtl` measures whole modules
 
 from collections.abc import Sequence
 
+CLOCK_MHZ = 78.0
+"""Clock that stages are chosen for, unless the target says another."""
 REGISTER_NS = 0.6
 """Clock to output of a register and setup of the next."""
 CARRY_NS = 0.02

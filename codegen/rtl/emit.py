@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.identity import PREFIX, prefixed
+from codegen.rtl.delays import CLOCK_MHZ
 from codegen.rtl.expand import expand
 from codegen.rtl.schedule import schedule
 from codegen.rtl.verilog import Module, module
@@ -14,8 +15,6 @@ from decision.artefact.documents import write_atomically
 from decision.ir.program import Program
 
 FOLDER = "rtl"
-CLOCK_MHZ = 78.0
-"""Clock that stages are chosen for, unless the target says another."""
 
 
 @dataclass(frozen=True)

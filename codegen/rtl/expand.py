@@ -2,7 +2,6 @@
 are added in the order in which their terms arrive. Each rewriting keeps every value; verify/rtl proves the outcome.
 """
 
-import heapq
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,15 +138,9 @@ class _Expansion:
 
     def sum(self, terms: Sequence[int]) -> int:
         """Returns the sum of wires. The earliest wires are added first."""
-        total = sum(value for t in terms if (value := self.wires.constant(t)) is not None)
-        heap = [(self.wires.arrival[t], t) for t in terms if self.wires.constant(t) is None]
-        if total or not heap:
-            heap.append((0.0, self.wires.const(total)))
-        heapq.heapify(heap)
-        while len(heap) > 1:
-            made = self.wires.add(heapq.heappop(heap)[1], heapq.heappop(heap)[1])
-            heapq.heappush(heap, (self.wires.arrival[made], made))
-        return heap[0][1]
+        constant = sum(value for t in terms if (value := self.wires.constant(t)) is not None)
+        moving = [t for t in terms if self.wires.constant(t) is None]
+        return self.wires.total(moving if moving and not constant else [*moving, self.wires.const(constant)])
 
     def _terms(self, n: int) -> list[int]:
         """The nodes that a sum of sums adds, where nobody else asks for the sums within it."""

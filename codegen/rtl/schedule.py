@@ -7,8 +7,8 @@ later stage than its own goes on through registers.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codegen.rtl.delays import REGISTER_NS, delay_ns
-from codegen.rtl.wires import Gate, Wires
+from codegen.rtl.delays import REGISTER_NS
+from codegen.rtl.wires import Wires
 from decision.artefact.errors import InputError
 
 
@@ -21,49 +21,44 @@ class Schedule:
     stages: int
     longest_ns: float
 
-    @property
-    def latency_ns(self) -> float:
-        """Returns the estimated latency at the highest clock that the stages allow, in ns."""
-        return self.stages * self.longest_ns
-
 
 def schedule(wires: Wires, outputs: Sequence[int], clock_mhz: float) -> Schedule:
     """Returns the stages for a clock. InputError where one operator takes longer than it."""
     period = round(1000 / clock_mhz - REGISTER_NS, 6)
-    delays = [_delay(wires, number, period, clock_mhz) for number in range(len(wires.wires))]
-    early = _placed(wires, delays, period, clock_mhz, [0] * len(delays))
+    _check_clock(wires, period, clock_mhz)
+    delays = wires.delay
+    early = _placed(wires, delays, period, [0] * len(delays))
     stages = 1 + max((early[n][0] for n in outputs), default=0)
     late = _latest(wires, delays, period, outputs, stages)
     # A wire that is wider than its operands waits for its users: fewer bits go through registers.
     narrow = [bool(w.args) and sum(_bits(wires, a) for a in {*w.args}) <= w.width for w in wires.wires]
-    places = _placed(wires, delays, period, clock_mhz, [last if n else 0 for n, last in zip(narrow, late, strict=True)])
+    places = _placed(wires, delays, period, [last if n else 0 for n, last in zip(narrow, late, strict=True)])
     longest = max((places[n][1] for n in _needed(wires, outputs)), default=0.0)
     return Schedule(tuple(stage for stage, _ in places), stages, round(longest + REGISTER_NS, 2))
 
 
-def _delay(wires: Wires, number: int, period: float, clock_mhz: float) -> float:
-    wire = wires[number]
-    operands = [wires[a] for a in wire.args]
-    constant = any(operand.gate is Gate.CONST for operand in operands)
-    delay = delay_ns(wire.gate.value, wire.width, [operand.width for operand in operands], constant)
-    before = max((wires.arrival[a] for a in wire.args if wires.static[a]), default=0.0)
-    if (total := before + delay) > period:
-        highest = int(1000 / (total + REGISTER_NS))
-        raise InputError(
-            f"{wire.gate.value} of {wire.width} bits takes {total:.1f} ns in an ECP5, too long for a clock of "
-            f"{clock_mhz:g} MHz; give --target rtl@{highest}MHz or slower"
-        )
-    return delay
+def _check_clock(wires: Wires, period: float, clock_mhz: float) -> None:
+    """Raises InputError if an operator, behind what is fixed before it, takes longer than the period in ns."""
+    for number, wire in enumerate(wires.wires):
+        if (total := _fixed(wires, number) + wires.delay[number]) > period:
+            highest = int(1000 / (total + REGISTER_NS))
+            raise InputError(
+                f"{wire.gate.value} of {wire.width} bits takes {total:.1f} ns in an ECP5, too long for a clock of "
+                f"{clock_mhz:g} MHz; give --target rtl@{highest}MHz or slower"
+            )
 
 
-def _placed(
-    wires: Wires, delays: Sequence[float], period: float, clock_mhz: float, first: Sequence[int]
-) -> list[tuple[int, float]]:
+def _fixed(wires: Wires, number: int) -> float:
+    """Returns when the operands of a wire that come from parameters are there, in ns."""
+    return max((wires.arrival[a] for a in wires[number].args if wires.static[a]), default=0.0)
+
+
+def _placed(wires: Wires, delays: Sequence[float], period: float, first: Sequence[int]) -> list[tuple[int, float]]:
     """(stage, end in ns after its begin) of every wire, as early as can be but not before the stage ``first``."""
     places: list[tuple[int, float]] = []
     for number, wire in enumerate(wires.wires):
         moving = [places[a] for a in wire.args if not wires.static[a]]
-        fixed = max((wires.arrival[a] for a in wire.args if wires.static[a]), default=0.0)
+        fixed = _fixed(wires, number)
         at = max([first[number], *(stage for stage, _ in moving)])
         begin = max([fixed, *(end for stage, end in moving if stage == at)])
         if begin + delays[number] > period and not wires.static[number]:

@@ -108,16 +108,7 @@ def _places(feature: LogicWire, thresholds: Sequence[int]) -> list[int]:
 
 def _place(wires: Wires, x: int, thresholds: Sequence[int]) -> int:
     """How many thresholds a feature is above."""
-    return _by_arrival(wires, [wires.gt(x, wires.const(t)) for t in thresholds])
-
-
-def _by_arrival(wires: Wires, terms: Sequence[int]) -> int:
-    heap = [(wires.arrival[t], t) for t in terms]
-    heapq.heapify(heap)
-    while len(heap) > 1:
-        made = wires.add(heapq.heappop(heap)[1], heapq.heappop(heap)[1])
-        heapq.heappush(heap, (wires.arrival[made], made))
-    return heap[0][1]
+    return wires.total([wires.gt(x, wires.const(t)) for t in thresholds])
 
 
 def _leaf(wires: Wires, tree: Node, output: int, operands: Sequence[int]) -> int:

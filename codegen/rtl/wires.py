@@ -4,6 +4,7 @@ width follows; it is negative where its range is, in two's complement.
     mul_shr(a, b, 32)   ->   4 products of at most 18 x 18 bits, one sum of three words, one slice
 """
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -60,11 +61,13 @@ def width_of(low: int, high: int) -> int:
 
 class Wires:
     """The wires in order of evaluation; equal ones are shared. ``labels``: the name of a wire that is a value of the
-    program. ``arrival``: ns from the inputs through logic alone, an estimate. ``static``: a function of parameters."""
+    program. ``delay``: ns that a wire's own operator takes, ``arrival``: ns from the inputs through logic alone, both
+    estimates. ``static``: a function of parameters and constants."""
 
     def __init__(self) -> None:
         self.wires: list[LogicWire] = []
         self.labels: dict[int, str] = {}
+        self.delay: list[float] = []
         self.arrival: list[float] = []
         self.static: list[bool] = []
         self._known: dict[tuple[Gate, tuple[int, ...], object], int] = {}
@@ -94,6 +97,15 @@ class Wires:
             return b if self.constant(a) == 0 else a
         (al, ah), (bl, bh) = self._ranges(a, b)
         return self._add(Gate.ADD, (a, b), None, (al + bl, ah + bh))
+
+    def total(self, terms: Sequence[int]) -> int:
+        """Returns the sum of at least one wire. The earliest wires are added first."""
+        heap = [(self.arrival[t], t) for t in terms]
+        heapq.heapify(heap)
+        while len(heap) > 1:
+            made = self.add(heapq.heappop(heap)[1], heapq.heappop(heap)[1])
+            heapq.heappush(heap, (self.arrival[made], made))
+        return heap[0][1]
 
     def add3(self, a: int, b: int, c: int) -> int:
         lows, highs = zip(*self._ranges(a, b, c), strict=True)
@@ -176,12 +188,10 @@ class Wires:
             wire = LogicWire(gate, args, imm, *bounds)
             operands = [self.wires[a] for a in args]
             constant = any(operand.gate is Gate.CONST for operand in operands)
-            before = max((self.arrival[a] for a in args), default=0.0)
+            parameter = str(imm).startswith("params.")
             self.wires.append(wire)
-            self.arrival.append(before + delay_ns(gate.value, wire.width, [o.width for o in operands], constant))
-            static = (
-                str(imm).startswith("params.") if gate is Gate.INPUT else all(self.static[a] for a in args)
-            )  # constants too
-            self.static.append(static)
+            self.delay.append(delay_ns(gate.value, wire.width, [o.width for o in operands], constant))
+            self.arrival.append(max((self.arrival[a] for a in args), default=0.0) + self.delay[-1])
+            self.static.append(parameter if gate is Gate.INPUT else all(self.static[a] for a in args))
             self._known[key] = len(self.wires) - 1
         return self._known[key]

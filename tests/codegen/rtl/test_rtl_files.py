@@ -6,7 +6,8 @@ import pytest
 from drawn_teachers import LSTM, drawn
 
 from codegen.differences import differences
-from codegen.rtl.emit import CLOCK_MHZ, FOLDER, logic_of
+from codegen.rtl.delays import CLOCK_MHZ
+from codegen.rtl.emit import FOLDER, logic_of
 from codegen.targets import RTL, target_named
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
