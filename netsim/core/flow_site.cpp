@@ -55,7 +55,7 @@ void FlowSite::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
 }
 
 // Flows that share a context are of one host, one behind the other.
-template <class Each> void FlowSite::members(std::uint32_t flow, Each each) {
+template <class Each> void FlowSite::members(std::uint32_t flow, Each each) const {
   const std::uint32_t first = context(flow), host = n_.senders[flow].host;
   const std::uint32_t end = std::min(first + n_.net.context_flows, agents());
   for (std::uint32_t other = first; other < end && n_.senders[other].host == host; ++other)
@@ -63,7 +63,7 @@ template <class Each> void FlowSite::members(std::uint32_t flow, Each each) {
 }
 
 // Another flow of its context is there.
-bool FlowSite::joins(std::uint32_t flow) {
+bool FlowSite::joins(std::uint32_t flow) const {
   bool found = false;
   members(flow, [&](const Sender &other) { found |= other.active && &other != &n_.senders[flow]; });
   return found;
@@ -79,15 +79,13 @@ bool FlowSite::asks_shared(Ps now, std::uint32_t flow) const {
   const Sender &s = n_.senders[flow];
   if (!s.ends(n_.net).probe_a_context)
     return true;
-  const std::uint32_t first = context(flow), end = std::min(first + n_.net.context_flows, agents());
-  const Ps decided_at = shared_[first].decided_at;
-  for (std::uint32_t other = first; other < end && n_.senders[other].host == s.host; ++other) {
-    const Sender &o = n_.senders[other];
-    if (other != flow && o.active && o.probe_outstanding && o.probe_sent_at >= decided_at &&
-        now - o.probe_sent_at <= n_.net.probe_timeout)
-      return false;
-  }
-  return true;
+  const Ps decided_at = shared_[context(flow)].decided_at;
+  bool under_way = false;
+  members(flow, [&](const Sender &other) {
+    under_way |= &other != &s && other.active && other.probe_outstanding && other.probe_sent_at >= decided_at &&
+                 now - other.probe_sent_at <= n_.net.probe_timeout;
+  });
+  return !under_way;
 }
 
 void FlowSite::follow(Ps now, std::uint32_t flow) {

@@ -150,8 +150,8 @@ private:
   };
 
   const Steered &by(std::uint32_t flow) const { return steered_[n_.senders[flow].cohort]; }
-  template <class Each> void members(std::uint32_t flow, Each each);
-  bool joins(std::uint32_t flow);
+  template <class Each> void members(std::uint32_t flow, Each each) const;
+  bool joins(std::uint32_t flow) const;
   std::uint32_t next_shared_step(std::uint32_t flow);
   bool asks_shared(Ps now, std::uint32_t flow) const;
   void follow(Ps now, std::uint32_t flow);
