@@ -1,4 +1,4 @@
-"""What the recipes come to: docs/results/recipes.md. README, docs/index.md and docs/results.svg take figures from it.
+"""Makes docs/results/recipes.md, the results of all recipes. README, docs/index.md and docs/results.svg cite it.
 
 python -m bench.recipes [RECIPE ..] [--runs FOLDER] [--out FILE]
 

@@ -266,7 +266,7 @@ def _distance_so(case: TruthCase) -> bool:
 
 
 FIGURE = 2.0**-20
-"""What a tanh of the distance's bounds is right to (docs/explanation/soundness.md, the distance from the teacher)."""
+"""Error bound of a tanh in the bounds of the distance from the teacher (docs/explanation/soundness.md)."""
 
 
 # --- folders ---------------------------------------------------------------------------------------------------------

@@ -60,9 +60,13 @@ def width_of(low: int, high: int) -> int:
 
 
 class Wires:
-    """The wires in order of evaluation; equal ones are shared. ``labels``: the name of a wire that is a value of the
-    program. ``delay``: ns that a wire's own operator takes, ``arrival``: ns from the inputs through logic alone, both
-    estimates. ``static``: a function of parameters and constants."""
+    """The wires in order of evaluation; equal ones are shared.
+
+    - ``labels``: the name of a wire that is a value of the program
+    - ``delay``: estimated ns of a wire's own operator
+    - ``arrival``: estimated ns from the inputs through logic alone
+    - ``static``: whether a wire depends on parameters and constants alone
+    """
 
     def __init__(self) -> None:
         self.wires: list[LogicWire] = []
