@@ -13,7 +13,7 @@ from decision.artefact import temporary
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
 from decision.ir.program import Program
-from emulator.compile import Toolchain, compile_sources, link_program, missing_calls, toolchain
+from emulator.compile import PolicyObject, Toolchain, compile_sources, link_program, missing_calls, toolchain
 from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
 from emulator.lines import SourceLines
 from emulator.memory_map import Block
@@ -74,15 +74,20 @@ def build(firmware: Firmware, tools: Toolchain) -> Build:
     """Compile and link. What is wrong with the object code is in the result; C that does not compile raises
     InputError."""
     with temporary.folder() as folder:
-        policy = compile_sources(firmware.sources, tools, folder=folder)
-        calls, (every, static) = missing_calls(policy), undefined_and_static(policy.path)
-        provided = tuple(call for call in every if call not in calls)
-        if calls:
-            return Build(firmware, tools, tuple(calls), provided, tuple(static), None, None)
-        entry = firmware.named(ENTRY)
-        elf = link_program(policy, entry, tools.profile, folder)
-        facts = check_code(elf, entry, loops_allowed=firmware.loops)
-        return Build(firmware, tools, (), provided, tuple(static), linked_image(elf, entry), facts)
+        return build_in(folder, firmware, tools)[0]
+
+
+def build_in(folder: Path, firmware: Firmware, tools: Toolchain) -> tuple[Build, PolicyObject]:
+    """Builds in a folder that the caller keeps. Returns the object there too, for another link."""
+    policy = compile_sources(firmware.sources, tools, folder=folder)
+    calls, (every, static) = missing_calls(policy), undefined_and_static(policy.path)
+    provided = tuple(call for call in every if call not in calls)
+    if calls:
+        return Build(firmware, tools, tuple(calls), provided, tuple(static), None, None), policy
+    entry = firmware.named(ENTRY)
+    elf = link_program(policy, entry, tools.profile, folder)
+    facts = check_code(elf, entry, loops_allowed=firmware.loops)
+    return Build(firmware, tools, (), provided, tuple(static), linked_image(elf, entry), facts), policy
 
 
 def linked_image(elf: Path, entry: str) -> Image:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from decision.artefact import temporary
 from decision.artefact.errors import InputError
-from emulator.build import Build, build, linked_image
-from emulator.compile import Toolchain, compile_sources, link_program
+from emulator.build import Build, build_in, linked_image
+from emulator.compile import PolicyObject, Toolchain, link_program
 from emulator.firmware import ENTRY, Firmware
 
 
@@ -18,18 +18,17 @@ def build_image(firmwares: Sequence[Firmware], tools: Toolchain) -> list[Build]:
     prefixes = [firmware.prefix for firmware in firmwares]
     if twice := [prefix for prefix in prefixes if prefixes.count(prefix) > 1]:
         raise InputError(f"two firmwares have the prefix {twice[0]}; emit one of them with another --prefix")
-    builds = [build(firmware, tools) for firmware in firmwares]
-    for one in builds:
-        one.image  # noqa: B018 - raises where it cannot be linked
-    entries = [firmware.named(ENTRY) for firmware in firmwares]
+    builds, objects = list[Build](), dict[str, PolicyObject]()
     with temporary.folder() as folder:
-        policies = []
         for firmware in firmwares:
-            (folder / firmware.prefix).mkdir()
-            policies.append(compile_sources(firmware.sources, tools, folder=folder / firmware.prefix))
-        objects = {entry: policy.path for entry, policy in zip(entries, policies, strict=True)}
+            (place := folder / firmware.prefix).mkdir()
+            one, policy = build_in(place, firmware, tools)
+            one.image  # noqa: B018 - raises where it cannot be linked
+            builds.append(one)
+            objects[firmware.named(ENTRY)] = policy
+        paths = {entry: policy.path for entry, policy in objects.items()}
         images = [
-            linked_image(link_program(policy, entry, tools.profile, folder, objects), entry)
-            for entry, policy in zip(entries, policies, strict=True)
+            linked_image(link_program(policy, entry, tools.profile, folder, paths), entry)
+            for entry, policy in objects.items()
         ]
     return [replace(one, linked=image) for one, image in zip(builds, images, strict=True)]
