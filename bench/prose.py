@@ -12,6 +12,7 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,9 +96,15 @@ def markdown(text: str) -> list[str]:
     return [paragraph for paragraph in paragraphs if paragraph.strip()]
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """Returns the syntax tree of a Python file. Several rules read each file."""
+    return ast.parse(text)
+
+
 def docstrings(text: str) -> Iterator[tuple[str, str]]:
     """Yields name and docstring of the module, its classes and functions."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             said = ast.get_docstring(node)
             if said:
@@ -126,7 +133,7 @@ VERB = re.compile(r"(?:Returns|Raises|Yields|[A-Z][a-z]+s)\b")
 def formless(text: str) -> list[str]:
     """Returns the public functions whose docstring does not begin with a verb in the third person."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
             said = ast.get_docstring(node)
             if said and not VERB.match(said.lstrip("`*")):
@@ -137,7 +144,7 @@ def formless(text: str) -> list[str]:
 def messages(text: str) -> list[str]:
     """Returns the messages of errors that a Python file raises, with `x` for each value in them."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         match node:
             case ast.Call(func=ast.Name("InputError" | "ValueError"), args=[message, *_]):
                 parts = [part for part in ast.walk(message) if isinstance(part, ast.Constant | ast.FormattedValue)]
@@ -150,7 +157,7 @@ def owners() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            for node in parsed(path.read_text(encoding="utf-8")).body:
                 name = node.name if isinstance(node, ast.ClassDef) else ""
                 if name:
                     found.setdefault(name.strip("_"), []).append(path.relative_to(ROOT).as_posix())
