@@ -143,10 +143,12 @@ def ends(network: Network, spec: Steering | None) -> "_core.Ends":
     core.probe_after_bytes = net.probe_after_bytes
     core.probe_latest_ps = LATEST_PS if net.probe_latest_ps is None else net.probe_latest_ps
     core.probe_first = net.probe_first
+    core.selective_repeat = net.selective_repeat
     core.probe_a_context = net.probe_a_context and once_per_rtt_of(spec)
     if isinstance(spec, BaselineSpec):
         core.ack_each_packet = spec.acknowledge == "packet"
         core.telemetry = spec.needs_int
+        core.selective_repeat |= spec.transport == "selective-repeat"
         core.send_cnps = spec.cnp_interval_ps is not None
     return core
 
@@ -318,6 +320,9 @@ def network_config(net: Network, fabric: Topology) -> "_core.NetworkConfig":
     core.probe_timeout_ps = net.probe_timeout_ps or probe_ps
     core.retransmit_timeout_ps = net.retransmit_timeout_ps or retransmit_ps
     core.reorder_packets = net.reorder_packets
+    core.message_cost_ps = net.message_cost_ps
+    core.policer_ps_per_byte = 0 if net.policer_gbps is None else 8000 // net.policer_gbps
+    core.policer_burst_bytes = net.policer_burst_bytes
     core.start_jitter_ps = net.start_jitter_ps
     core.decision_loss = net.decision_loss
     core.decision_late = net.decision_late

@@ -6,6 +6,8 @@
 The presets name the source of each value; docs/reference/baselines.md says how the algorithms were read.
 """
 
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -23,7 +25,7 @@ from pydantic import (
     model_validator,
 )
 
-from decision.artefact.documents import Format1, load_toml
+from decision.artefact.documents import Format1, load_toml, read_text, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity import LINE_FRACTION, RATE_BPS, parse
 from decision.artefact.quantity_fields import DurationPs, RateBps, SizeBytes
@@ -116,6 +118,7 @@ class BaselineSpec(_Strict):
     """What a simulation needs of a hand-written algorithm. Each kind has its own parameters below."""
 
     needs_int: ClassVar[bool] = False
+    transport: ClassVar[str | None] = None  # of its own; None: the network's
 
     format: Format1
     name: str = Field(pattern=POLICY_NAME)
@@ -157,6 +160,7 @@ class DcqcnSpec(BaselineSpec):
     hyper_step: StepRate
     rate_min: StepRate
     clamp_target: Annotated[bool, Field(strict=True)]
+    loss_is_cnp: Annotated[bool, Field(strict=True)] = False
 
     @model_validator(mode="after")
     def _hears(self) -> "DcqcnSpec":
@@ -171,6 +175,7 @@ class DcqcnSpec(BaselineSpec):
         c.alpha_period_ps, c.increase_period_ps = self.alpha_period, self.increase_period
         c.monitor_period_ps, c.byte_reset = self.monitor_period, self.byte_reset
         c.recovery_stages, c.clamp_target = self.recovery_stages, self.clamp_target
+        c.loss_is_cnp = self.loss_is_cnp
         c.additive_step, c.hyper_step = self.additive_step.at(link_gbps), self.hyper_step.at(link_gbps)
         c.rate_min = self._rate_min(self.rate_min, link_gbps)
         return _core.Dcqcn(c, flows)
@@ -288,6 +293,26 @@ class DctcpSpec(_Windowed):
         return _core.Dctcp(c, flows)
 
 
+class CubicSpec(BaselineSpec):
+    """TCP CUBIC without ECN, [CUBIC]: windows in packets, losses repaired by SACK whatever the network's transport."""
+
+    transport: ClassVar[str | None] = "selective-repeat"
+
+    kind: Literal["cubic"]
+    acknowledge: Literal["packet"]  # ACKs clock packets out
+    scale: Annotated[float, Field(strict=True, gt=0, le=1000)]
+    decrease: Annotated[float, Field(strict=True, gt=0, lt=1)]
+    fast_convergence: Annotated[bool, Field(strict=True)]
+    window_max: Packets
+    initial_window: Packets
+
+    def build(self, flows: int, link_gbps: int) -> "_core.Cubic":
+        c = _core.CubicConfig()
+        c.scale, c.decrease, c.fast_convergence = self.scale, self.decrease, self.fast_convergence
+        c.window_max, c.initial_window = self.window_max, self.initial_window
+        return _core.Cubic(c, flows)
+
+
 class NsccSpec(BaselineSpec):
     """NSCC of Ultra Ethernet, [UEC]. ``target`` and ``drained_delay`` are in base RTTs, ``quick_delay``
     in targets, ``window_max`` in BDPs; the other windows and steps in packets."""
@@ -340,9 +365,10 @@ class MaxMinSpec(BaselineSpec):
 
 
 _AnyBaseline = Annotated[
-    DcqcnSpec | HpccSpec | SwiftSpec | TimelySpec | DctcpSpec | NsccSpec | MaxMinSpec, Field(discriminator="kind")
+    DcqcnSpec | HpccSpec | SwiftSpec | TimelySpec | DctcpSpec | CubicSpec | NsccSpec | MaxMinSpec,
+    Field(discriminator="kind"),
 ]
-_KINDS = "dcqcn, hpcc, swift, timely, dctcp, nscc, max-min"
+_KINDS = "dcqcn, hpcc, swift, timely, dctcp, cubic, nscc, max-min"
 
 
 class _Document(RootModel[_AnyBaseline]):
@@ -365,6 +391,14 @@ def by_name(name: str) -> BaselineSpec:
     if name not in names():
         raise InputError(f"there is no baseline {name!r}; the names are {choices(name, names())}")
     return load(PARAMETERS / f"{name}.toml")
+
+
+def changed(name: str, changes: Mapping[str, Any]) -> BaselineSpec:
+    """Returns the preset of that name with other values, as a TOML file would have them. InputError if one is wrong."""
+    if name not in names():
+        raise InputError(f"there is no baseline {name!r}; the names are {choices(name, names())}")
+    preset = tomllib.loads(read_text(PARAMETERS / f"{name}.toml"))
+    return validate(_Document, preset | dict(changes), f"the baseline {name}").root
 
 
 def load(path: Path | str) -> BaselineSpec:

@@ -7,7 +7,8 @@ on_device(Network(), "bluefield3:4")      with four queue pairs a context
 from dataclasses import dataclass, replace
 
 from decision.artefact.errors import InputError
-from decision.devices import MOST_FLOWS, Device, load_device
+from decision.artefact.suggest import choices
+from decision.devices import MOST_FLOWS, TRANSPORTS, Device, load_device
 from netsim.network import NS, Network
 
 RATE_BITS = 30
@@ -25,6 +26,11 @@ class Chosen:
         """Returns the network with this device's NICs."""
         rates, events = self.device.rates, self.device.events
         shift = RATE_BITS - rates.bits.value
+        has = self.device.transport.value
+        if network.transport is not None and network.transport not in has:
+            raise InputError(
+                f"device {self.name} has no transport {network.transport!r}; choose {choices(network.transport, has)}"
+            )
         lost = 1 - (1 - network.decision_loss) * (1 - events.loss.value)
         return replace(
             network,
@@ -35,6 +41,7 @@ class Chosen:
             rate_scale=1 - rates.offset.value,
             rate_step_q30=1 << shift,
             rate_least_q30=rates.least.value << shift if shift else 0,
+            transport=network.transport or (has[0] if has[0] != TRANSPORTS[0] else None),
             actuation_ps=rates.actuation.value * NS,
         )
 

@@ -8,6 +8,8 @@ from fractions import Fraction
 from math import ceil
 
 from decision.artefact.errors import InputError
+from decision.artefact.suggest import choices
+from decision.devices import TRANSPORTS
 from netsim.failures import Failure
 
 WIRE_OVERHEAD_BYTES = 14 + 4 + 20 + 20 + 8 + 12 + 4
@@ -69,7 +71,7 @@ class Network:
     probe_timeout_ps: int | None = None  # None: the longest RTT there can be
     retransmit_timeout_ps: int | None = None  # None: the longest RTT there can be and a message at line rate
     spray: bool = False  # each packet takes any of the equal paths
-    reorder_packets: int = 0  # that a receiver holds beyond one that is missing; 0: none, and a gap is a loss
+    reorder_packets: int = 0  # that come beyond one that is missing before it is taken for lost; 0: a gap is a loss
     failures: tuple[Failure, ...] = ()  # links of the fabric that fail and come back
     reroute_ps: int = 0  # so much later the routes follow
 
@@ -87,6 +89,11 @@ class Network:
     rate_least_q30: int = 0  # Lowest rate, in line rate, Q0.30.
     actuation_ps: int = 0  # Time from the end of a decision's latency until its rate holds.
 
+    transport: str | None = None  # Repair of losses, "go-back-n" or "selective-repeat"; None: the device's default.
+    message_cost_ps: int = 0  # NIC's time a message before its first packet, of a queue pair.
+    policer_gbps: int | None = None  # Rate of a token bucket in front of each receiver, which drops; None: no bucket.
+    policer_burst_bytes: int = 65_536  # Size of that bucket; declared.
+
     device_limit: float = 1.0  # of line rate: no flow of a policy has more in force while its NIC's limiter is on, ..
     device_limit_from_ps: int = 0  # .. from here on ..
     device_limit_for_ps: int = 0  # .. for so long ..
@@ -97,7 +104,7 @@ class Network:
             value = getattr(self, f.name)
             if value is None:
                 continue
-            if f.name in ("class_weights", "class_by", "demotion", "failures"):
+            if f.name in ("class_weights", "class_by", "demotion", "failures", "transport"):
                 continue
             if f.type is bool:
                 if not isinstance(value, bool):
@@ -111,6 +118,22 @@ class Network:
             raise InputError(
                 f"network: link_gbps is {self.link_gbps}; a byte must last whole picoseconds (25, 100, 400)"
             )
+        if self.transport is not None and self.transport not in TRANSPORTS:
+            raise InputError(
+                f"network: transport is {self.transport!r}; choose {choices(str(self.transport), TRANSPORTS)}"
+            )
+        if self.policer_gbps is not None and (self.policer_gbps == 0 or 8000 % self.policer_gbps):
+            raise InputError(
+                f"network: policer_gbps is {self.policer_gbps}; a byte must last whole picoseconds (10, 25, 50), or "
+                "leave it out for no policer"
+            )
+        if not self.data_wire_bytes <= self.policer_burst_bytes <= MOST_BYTES:
+            raise InputError(
+                f"network: policer_burst_bytes is {self.policer_burst_bytes}; it must hold a data packet, "
+                f"{self.data_wire_bytes} bytes, and is at most {MOST_BYTES}"
+            )
+        if self.message_cost_ps > LATEST_PS:
+            raise InputError("network: message_cost_ps is at most 100 s")
         if not 1 <= self.payload_bytes <= 9000 or not 1 <= self.probe_wire_bytes <= self.data_wire_bytes:
             raise InputError("network: payload_bytes must be 1 to 9000 and a probe no longer than a data packet")
         if max(self.one_way_ps, self.base_rtt_ps) > LATEST_PS:
@@ -192,6 +215,10 @@ class Network:
     @property
     def ps_per_byte(self) -> int:
         return 8000 // self.link_gbps
+
+    @property
+    def selective_repeat(self) -> bool:
+        return self.transport == "selective-repeat"
 
     @property
     def data_wire_bytes(self) -> int:

@@ -24,6 +24,9 @@ FOLDER = Path(__file__).resolve().parent
 MOST_FLOWS = 4096
 """That may share a context."""
 
+TRANSPORTS = ("go-back-n", "selective-repeat")
+"""Repairs of losses."""
+
 T = TypeVar("T")
 Evidence = Literal["documented", "measured", "declared"]
 
@@ -43,6 +46,7 @@ class Fact(_DeviceTable, Generic[T]):
 
 Share = Annotated[float, Field(ge=0, lt=1, strict=False)]
 Count = Annotated[int, Field(strict=True, ge=1)]
+Transport = Literal["go-back-n", "selective-repeat"]
 Names = Annotated[list[str], Field(max_length=32)]
 
 
@@ -86,7 +90,7 @@ class ProbeSchedule(_DeviceTable):
 
 
 class Device(_DeviceTable):
-    """A device file. ``transport``: how losses are repaired, for people."""
+    """A device file. ``transport``: the repairs of losses that it has, its default first."""
 
     format: Format1
     title: Annotated[str, Field(min_length=4, max_length=120)]
@@ -94,7 +98,7 @@ class Device(_DeviceTable):
     events: Events
     rates: Rates
     probes: ProbeSchedule
-    transport: Fact[str]
+    transport: Fact[Annotated[list[Transport], Field(min_length=1, max_length=2)]]
 
     @field_validator("rates")
     @classmethod

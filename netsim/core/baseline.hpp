@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kMaxHops = 5;
 struct Ack {
   Ps now = 0;
   Ps rtt = 0;                  // of the packet that asked for it: first bit sent to ACK received
-  std::uint32_t acked_psn = 0; // all packets before this one have arrived
+  std::uint32_t acked_psn = 0; // all packets before this one have arrived; behind the packet, where it came early
   std::uint32_t next_psn = 0;  // the first packet that has not been sent
   std::uint32_t packets = 0;   // newly acknowledged
   bool marked = false;         // the packet that asked for it carried the ECN mark
@@ -55,7 +55,8 @@ public:
   // Each returns the limits from now on.
   virtual Pace on_ack(std::uint32_t flow, const Ack &ack) = 0;
   virtual Pace on_cnp(std::uint32_t flow, Ps now) = 0;
-  virtual Pace on_loss(std::uint32_t flow, Ps now) = 0; // a NACK or a timeout
+  virtual Pace on_loss(std::uint32_t flow, Ps now) = 0; // packets are missing
+  virtual Pace on_timeout(std::uint32_t flow, Ps now) { return on_loss(flow, now); }
 
   // `bytes` of it (on the wire) begin to leave the NIC. Only told where `timed()`.
   virtual void on_sent(std::uint32_t /*flow*/, Ps /*now*/, std::uint32_t /*bytes*/) {}

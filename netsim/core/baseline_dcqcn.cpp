@@ -56,6 +56,8 @@ Pace Dcqcn::on_ack(std::uint32_t flow, const Ack &ack) {
 }
 
 Pace Dcqcn::on_loss(std::uint32_t flow, Ps now) {
+  if (config_.loss_is_cnp)
+    return on_cnp(flow, now);
   State &s = states_[flow];
   advance(s, now);
   return pace(s);

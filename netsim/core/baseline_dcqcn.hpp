@@ -28,6 +28,7 @@ struct DcqcnConfig {
   std::uint32_t byte_reset = 0; // bytes from one increase to the next; 0: the timer alone increases
   std::uint32_t recovery_stages = 5; // F: increases by the timer or by bytes until the target begins to rise
   bool clamp_target = true;          // each cut moves the target to the rate; false: only the first after an increase
+  bool loss_is_cnp = false;          // a loss acts as a CNP
 };
 
 class Dcqcn final : public Baseline {
@@ -39,7 +40,7 @@ public:
   Pace start(std::uint32_t flow, Ps now, const PathFacts &path) override;
   Pace on_ack(std::uint32_t flow, const Ack &ack) override;
   Pace on_cnp(std::uint32_t flow, Ps now) override;
-  Pace on_loss(std::uint32_t flow, Ps now) override; // nothing: CNPs alone steer
+  Pace on_loss(std::uint32_t flow, Ps now) override; // nothing, or as a CNP
   void on_sent(std::uint32_t flow, Ps now, std::uint32_t bytes) override;
   bool timed() const override { return true; }
   Ps next_send(std::uint32_t flow, Ps begin, Ps burst) override;

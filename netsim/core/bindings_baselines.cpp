@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "baseline_cubic.hpp"
 #include "baseline_dcqcn.hpp"
 #include "baseline_dctcp.hpp"
 #include "baseline_hpcc.hpp"
@@ -69,6 +70,9 @@ template <class T, class Config> nb::class_<T, Baseline> bind_machine(nb::module
           "on_loss", [](T &b, std::uint32_t flow, Ps now) { return limits(checked(b, flow).on_loss(flow, now)); },
           "flow"_a, "now"_a)
       .def(
+          "on_timeout", [](T &b, std::uint32_t flow, Ps now) { return limits(checked(b, flow).on_timeout(flow, now)); },
+          "flow"_a, "now"_a)
+      .def(
           "on_sent",
           [](T &b, std::uint32_t flow, Ps now, std::uint32_t bytes) { checked(b, flow).on_sent(flow, now, bytes); },
           "flow"_a, "now"_a, "bytes"_a)
@@ -121,7 +125,8 @@ void bind_baselines(nb::module_ &m) {
       .def_rw("monitor_period_ps", &DcqcnConfig::monitor_period)
       .def_rw("byte_reset", &DcqcnConfig::byte_reset)
       .def_rw("recovery_stages", &DcqcnConfig::recovery_stages)
-      .def_rw("clamp_target", &DcqcnConfig::clamp_target);
+      .def_rw("clamp_target", &DcqcnConfig::clamp_target)
+      .def_rw("loss_is_cnp", &DcqcnConfig::loss_is_cnp);
   bind_machine<Dcqcn, DcqcnConfig>(m, "Dcqcn");
 
   nb::class_<HpccConfig>(m, "HpccConfig")
@@ -169,6 +174,15 @@ void bind_baselines(nb::module_ &m) {
       .def_rw("window_max", &DctcpConfig::window_max)
       .def_rw("initial_window", &DctcpConfig::initial_window);
   bind_machine<Dctcp, DctcpConfig>(m, "Dctcp").def("alpha", &Dctcp::alpha, "flow"_a);
+
+  nb::class_<CubicConfig>(m, "CubicConfig")
+      .def(nb::init<>())
+      .def_rw("scale", &CubicConfig::scale)
+      .def_rw("decrease", &CubicConfig::decrease)
+      .def_rw("fast_convergence", &CubicConfig::fast_convergence)
+      .def_rw("window_max", &CubicConfig::window_max)
+      .def_rw("initial_window", &CubicConfig::initial_window);
+  bind_machine<Cubic, CubicConfig>(m, "Cubic");
 
   nb::class_<NsccConfig>(m, "NsccConfig")
       .def(nb::init<>())

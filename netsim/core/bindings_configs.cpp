@@ -72,6 +72,7 @@ void bind_configs(nb::module_ &m) {
       .def_rw("burst_packets", &Ends::burst_packets)
       .def_rw("ack_each_packet", &Ends::ack_each_packet)
       .def_rw("send_cnps", &Ends::send_cnps)
+      .def_rw("selective_repeat", &Ends::selective_repeat)
       .def_rw("telemetry", &Ends::telemetry)
       .def_rw("cnp_interval_ps", &Ends::cnp_interval)
       .def_rw("probe_after_bytes", &Ends::probe_after)
@@ -117,6 +118,9 @@ void bind_configs(nb::module_ &m) {
       .def_rw("pfc_headroom_bytes", &NetworkConfig::pfc_headroom_bytes)
       .def_rw("pfc_reserve_bytes", &NetworkConfig::pfc_reserve_bytes)
       .def_rw("pfc_resume_bytes", &NetworkConfig::pfc_resume_bytes)
+      .def_rw("policer_ps_per_byte", &NetworkConfig::policer_ps_per_byte)
+      .def_rw("policer_burst_bytes", &NetworkConfig::policer_burst_bytes)
+      .def_rw("message_cost_ps", &NetworkConfig::message_cost)
       .def_rw("scheduled_ports", &NetworkConfig::scheduled_ports)
       .def("set_red", [](NetworkConfig &n, std::int64_t min, std::int64_t max,
                          double probability) { n.red = RedConfig{min, max, probability}; })

@@ -1,6 +1,7 @@
 // What one run is made of, in the units the simulator works with. Defaults and their sources: netsim/network.py.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,7 @@ namespace netsim {
 
 inline constexpr std::uint32_t kMaxClasses = 8;
 inline constexpr std::uint32_t kMostAtFlows = 8; // cohorts
+inline constexpr std::uint32_t kMostHeld = 4096; // packets of a flow on their way under selective repeat
 
 // RED on the instantaneous queue ([DCQCN] figure 5).
 struct RedConfig {
@@ -41,7 +43,8 @@ struct Ends {
   std::uint32_t burst_packets = 4;
   bool ack_each_packet = false;
   bool send_cnps = true;
-  bool telemetry = false; // data packets are stamped, for baselines that read it
+  bool selective_repeat = false; // a receiver holds what comes out of order, a sender repeats what is missing
+  bool telemetry = false;        // data packets are stamped, for baselines that read it
   Ps cnp_interval = 0;
   std::uint32_t probe_after = 0; // payload that has left since the flow's last event ..
   Ps probe_latest = kLatest;     // .. unless its last probe left so long ago ..
@@ -61,7 +64,9 @@ struct NetworkConfig {
   Ps probe_gap = 0; // after a decision took effect
   Ps probe_timeout = 0;
   Ps retransmit_timeout = 0;
-  std::uint32_t reorder_packets = 0; // that a receiver holds beyond one that is missing; 0: none, go back N
+  std::uint32_t reorder_packets = 0; // that come beyond one that is missing before it is taken for lost
+  Ps message_cost =
+      0; // of the NIC: a queue pair's messages begin no closer together, nor sooner after it may begin one
   Ps start_jitter = 0;
 
   // What goes wrong between a response and the rate that follows from it: see Disturbance.
@@ -93,7 +98,13 @@ struct NetworkConfig {
   std::int64_t pfc_headroom_bytes = 0; // of all links into a switch together, and their reserves: never lent
   std::int64_t pfc_reserve_bytes = 0;  // of each link into a switch and class
   std::int64_t pfc_resume_bytes = 0;
+  Ps policer_ps_per_byte = 0; // of a policer in front of each receiver; 0: there is none
+  std::int64_t policer_burst_bytes = 0;
   bool scheduled_ports = false; // ports that decide packet by packet also where a FIFO would do (to compare the two)
+
+  bool any_selective() const {
+    return std::any_of(ends.begin(), ends.end(), [](const Ends &e) { return e.selective_repeat; });
+  }
 };
 
 // A switch's egress port and the link behind it.

@@ -27,6 +27,8 @@ struct alignas(64) Sender { // two cache lines
   std::uint32_t asked_psn = 0; // an ACK has been asked for up to here
   std::uint32_t window = 0;    // packets in flight at the most
   std::uint8_t cohort = 0;     // that steers it
+  bool repeats = false;        // packets are missing and not yet repeated (scoreboard.hpp)
+  std::uint16_t absent = 0;    // packets between acked_psn and next_psn that are not in flight: come, or missing
   Ps timed_at = 0;             // when the oldest ACK asked for was asked for, or the last one came
 
   // RTT probe: one outstanding.
@@ -58,10 +60,14 @@ struct alignas(64) Sender { // two cache lines
 
   // Packets that may leave in one burst: within the burst limit, what may be in flight, the message and the flow.
   std::uint32_t burst_room(const NetworkConfig &net) const {
-    const std::uint32_t room = acked_psn + window - next_psn;
+    const std::uint32_t room = absent == 0 ? acked_psn + window - next_psn : room_beside_gaps();
     const std::uint32_t left = end_psn - next_psn;
     const std::uint32_t message_left = net.message_packets - of_message(net);
     return std::min(std::min(room, left), std::min(message_left, ends(net).burst_packets));
+  }
+  // Missing packets that may leave in one burst.
+  std::uint32_t repeat_room(const NetworkConfig &net) const {
+    return std::min(std::max(window, 1u) - in_flight(), ends(net).burst_packets);
   }
   // Packets of the message under way that have been sent.
   std::uint32_t of_message(const NetworkConfig &net) const {
@@ -73,8 +79,18 @@ struct alignas(64) Sender { // two cache lines
     const Ends &e = ends(net);
     return sent_bytes >= e.probe_after || step < e.probe_first || now - probe_sent_at >= e.probe_latest;
   }
-  bool blocked() const { return next_psn == end_psn || next_psn - acked_psn >= window; }
+  bool blocked() const {
+    if (absent == 0)
+      return next_psn == end_psn || next_psn - acked_psn >= window;
+    return in_flight() >= std::max(window, 1u) || (!repeats && (next_psn == end_psn || room_beside_gaps() == 0));
+  }
   bool drained() const { return next_psn == acked_psn; }
+  std::uint32_t in_flight() const { return next_psn - acked_psn - absent; }
+  // New packets that may leave while packets are missing: within the window and what a receiver holds.
+  std::uint32_t room_beside_gaps() const {
+    const std::uint32_t flight = in_flight(), span = next_psn - acked_psn;
+    return flight >= window || span >= kMostHeld ? 0 : std::min(window - flight, kMostHeld - span);
+  }
 
   // Go back N: everything from `psn` on is sent again.
   void go_back(std::uint32_t psn, Ps now) {

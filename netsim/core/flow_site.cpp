@@ -210,7 +210,7 @@ void FlowSite::set_rate(Ps now, std::uint32_t flow, double rate) {
   s.rate = rate;
   s.probe_at = now + n_.net.probe_gap;
   // The gap after the last burst is that of the new rate: a flow that speeds up does not wait out its old gap.
-  s.pace_at = s.pace_base + s.gap();
+  s.pace_at = n_.not_before(flow, s.pace_base + s.gap());
   sending_.schedule(s);
   if (recovery_.watches(flow))
     recovery_.rate(now, rate);
@@ -222,7 +222,7 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
   const Steered &who = steered_[s.cohort];
   s.rate = who.initial_rate;
-  s.window = n_.net.inflight_packets;
+  s.window = tracked(s, n_.net.inflight_packets);
   s.probe_at = now;
   s.probe_outstanding = false;
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
@@ -257,7 +257,7 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
     const PathFacts path{base_rtt, n_.routes[flow].hops, n_.net.ps_per_byte, n_.net.data_wire_bytes};
     const Pace pace = who.baseline->start(flow, now, path);
     s.rate = pace.rate;
-    s.window = window_packets(pace.window);
+    s.window = window_packets(s, pace.window);
     if (!given_.empty()) {
       given_[flow] = Given{};
       given_[flow].pace = pace;
@@ -270,7 +270,7 @@ void FlowSite::on_ack(Ps now, const Control &control, std::uint32_t packets, boo
   Ack ack;
   ack.now = now;
   ack.rtt = now - control.sent_at;
-  ack.acked_psn = control.value;
+  ack.acked_psn = control.value + (control.beyond > 0 ? control.beyond + 1u : 0u);
   ack.next_psn = s.next_psn;
   ack.packets = packets;
   ack.marked = control.marked;
@@ -290,6 +290,12 @@ void FlowSite::on_loss(Ps now, std::uint32_t flow, bool was_blocked) {
   steer(now, flow, by(flow).baseline->on_loss(flow, now), was_blocked);
 }
 
+void FlowSite::on_timeout(Ps now, std::uint32_t flow) {
+  if (!given_.empty())
+    given_[flow].lost = true;
+  steer(now, flow, by(flow).baseline->on_timeout(flow, now), true);
+}
+
 void FlowSite::tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
   by(flow).baseline->on_sent(flow, now, bytes);
   if (recovery_.watches(flow))
@@ -300,12 +306,12 @@ void FlowSite::tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
 void FlowSite::steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked) {
   Sender &s = n_.senders[flow];
   s.rate = pace.rate;
-  s.window = window_packets(pace.window);
+  s.window = window_packets(s, pace.window);
   if (!given_.empty())
     hold(flow, s, pace);
-  s.pace_at = next_send(flow, s, s.pace_base);
+  s.pace_at = n_.not_before(flow, next_send(flow, s, s.pace_base));
   if (was_blocked)
-    s.pace_at = std::max(s.pace_at, now); // no credit for the time it was blocked
+    s.pace_at = std::max(s.pace_at, n_.ready_at(flow, now)); // no credit for the time it was blocked
   sending_.schedule(s);
   if (recovery_.watches(flow))
     recovery_.rate(now, rate_of(flow));
@@ -346,15 +352,16 @@ void FlowSite::hold(std::uint32_t flow, Sender &s, const Pace &pace) {
 }
 
 // A window of the algorithm's own stands in the place of the NIC's cap.
-std::uint32_t FlowSite::window_packets(double window) const {
+std::uint32_t FlowSite::window_packets(const Sender &s, double window) const {
   if (std::isinf(window))
-    return n_.net.inflight_packets;
-  return static_cast<std::uint32_t>(std::clamp(window, 1.0, 1e9));
+    return tracked(s, n_.net.inflight_packets);
+  return tracked(s, static_cast<std::uint32_t>(std::clamp(window, 1.0, 1e9)));
 }
 
 // Whole packets, and no fewer than a message where only its last packet asks for an ACK.
 std::uint32_t FlowSite::capped_packets(const Sender &s, std::uint32_t bytes) const {
-  return std::max(bytes / n_.net.payload_bytes, s.ends(n_.net).ack_each_packet ? 1 : n_.net.message_packets);
+  const std::uint32_t least = s.ends(n_.net).ack_each_packet ? 1 : n_.net.message_packets;
+  return tracked(s, std::max(bytes / n_.net.payload_bytes, least));
 }
 
 double FlowSite::rate_of(std::uint32_t flow) const {

@@ -90,6 +90,7 @@ public:
   void on_ack(Ps now, const Control &control, std::uint32_t packets, bool was_blocked);
   void on_cnp(Ps now, std::uint32_t flow);
   void on_loss(Ps now, std::uint32_t flow, bool was_blocked);
+  void on_timeout(Ps now, std::uint32_t flow);
   void on_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
     if (by(flow).timed)
       tell_sent(now, flow, bytes);
@@ -161,7 +162,11 @@ private:
   void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
   void steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked);
   void hold(std::uint32_t flow, Sender &s, const Pace &pace);
-  std::uint32_t window_packets(double window) const;
+  // Under selective repeat no more packets are on their way than the two ends keep track of.
+  std::uint32_t tracked(const Sender &s, std::uint32_t packets) const {
+    return s.ends(n_.net).selective_repeat ? std::min(packets, kMostHeld) : packets;
+  }
+  std::uint32_t window_packets(const Sender &s, double window) const;
   std::uint32_t capped_packets(const Sender &s, std::uint32_t bytes) const;
   std::uint32_t device_ns(Ps time) const { return static_cast<std::uint32_t>(time / kPsPerNs) + clock_offset_; }
 

@@ -21,6 +21,8 @@ Ps shortest_way_back(const Network &n) {
 Forwarding::Forwarding(Network &network, Receiving &receivers, Pausing &pausing, const RoutingConfig &routing,
                        std::uint64_t seed)
     : n_(network), receivers_(receivers), pausing_(pausing), routing_(network, routing, seed),
+      policers_(network.net.policer_ps_per_byte > 0 ? network.scenario.receivers : 0,
+                Policer(network.net.policer_ps_per_byte, network.net.policer_burst_bytes)),
       lookahead_(shortest_way_back(network)), events_(2 + 2 * network.fabric.ports().size()),
       arrivals_(network.scenario.receivers) {
   set_change();
@@ -220,7 +222,11 @@ void Forwarding::on_link(Ps now, std::uint32_t p) {
 void Forwarding::on_arrival(Ps now, std::uint32_t p) {
   Port &port = n_.fabric.port(p);
   prefetch(n_.receivers[port.link.ahead(4).flow]);
-  receivers_.receive(now, first(port));
+  const Packet &packet = first(port);
+  if (policers_.empty() || policers_[p].admits(now, packet.wire_bytes - kPreambleAndGap))
+    receivers_.receive(now, packet);
+  else
+    lose(p, packet);
   pop(port, p);
 }
 

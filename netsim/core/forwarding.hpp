@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "network.hpp"
+#include "policer.hpp"
 #include "receiving.hpp"
 #include "routing.hpp"
 
@@ -54,6 +56,7 @@ private:
   Receiving &receivers_;
   Pausing &pausing_;
   Routing routing_;
+  std::vector<Policer> policers_; // of each receiver, where there are any
   Ps lookahead_;
   Ps done_ = 0;               // what comes before it has been dealt with
   Ps last_ = 0, arrived_ = 0; // the last of `events_` and uplinks, and of `arrivals_`

@@ -1,6 +1,7 @@
 // The state that the parts of the simulator share: flows and their two ends, NICs, uplinks, switches, the ways back.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "packet.hpp"
 #include "reorder.hpp"
 #include "ring.hpp"
+#include "scoreboard.hpp"
 #include "turns.hpp"
 #include "uplinks.hpp"
 #include "window.hpp"
@@ -36,6 +38,15 @@ struct Network {
     return std::uint64_t{f.packets} * net.payload_bytes - (net.data_wire_bytes - f.last_wire_bytes);
   }
 
+  // A message costs the NIC time before its first packet: when a flow that is to send at `at` may do so, ..
+  Ps not_before(std::uint32_t flow, Ps at) const { return begins_message(flow) ? std::max(at, message_at[flow]) : at; }
+  // .. and one that is new, or was blocked, from `now` on.
+  Ps ready_at(std::uint32_t flow, Ps now) {
+    if (begins_message(flow))
+      message_at[flow] = std::max(message_at[flow], now + net.message_cost);
+    return not_before(flow, now);
+  }
+
   NetworkConfig net;
   ScenarioConfig scenario;
   Ps uplink_delay;
@@ -53,12 +64,15 @@ struct Network {
   Demotion demotion;
   Finished finished;
   Reorder reorder;
+  Scoreboard scoreboard;
+  std::vector<Ps> message_at; // of each flow, where messages cost time: its next one begins no earlier
 
   Counters counters;
   std::vector<Share> shares; // of each cohort at the flows, where there are several; of the window
   Window window;
 
 private:
+  bool begins_message(std::uint32_t flow) const { return !message_at.empty() && senders[flow].of_message(net) == 0; }
   void share_routes();
   Ps base_latency(std::uint32_t flow) const; // of a full data packet that waits nowhere
 };

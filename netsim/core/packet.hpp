@@ -60,6 +60,7 @@ struct Control {
   std::uint32_t flow;
   std::uint32_t value;     // ack, nack: the next packet the receiver expects; response: the probe's serial number
   std::uint32_t telemetry; // ack: of the packet that asked for it
+  std::uint16_t beyond;    // ack: of the packet that asked for it, by how much it came early (selective repeat); else 0
   ControlKind kind;
   bool marked; // ack: the packet that asked for it carried the mark
 };

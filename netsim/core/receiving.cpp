@@ -39,7 +39,11 @@ void Receiving::deliver(Ps now, const Packet &packet) {
       send_ack(now, packet, r.expected_psn);
     else
       n_.fabric.telemetry().give(packet.telemetry);
-  } else if (packet.psn > r.expected_psn && n_.reorder.holds(packet.psn - r.expected_psn)) {
+  } else if (packet.psn > r.expected_psn && n_.net.ends[r.cohort].selective_repeat) {
+    check(n_.reorder.holds(packet.psn - r.expected_psn), "a packet came that no receiver holds");
+    n_.reorder.hold(packet.flow, packet.psn, packet.ack);
+    send_ack(now, packet, r.expected_psn);
+  } else if (packet.psn > r.expected_psn && packet.psn - r.expected_psn < n_.net.reorder_packets) {
     n_.reorder.hold(packet.flow, packet.psn, packet.ack);
     r.marked |= packet.marked;
     n_.fabric.telemetry().give(packet.telemetry);
@@ -80,6 +84,7 @@ void Receiving::send_ack(Ps now, const Packet &packet, std::uint32_t expected) {
   ack.value = expected;
   ack.sent_at = packet.sent_at;
   ack.telemetry = packet.telemetry;
+  ack.beyond = static_cast<std::uint16_t>(packet.psn > expected ? packet.psn - expected : 0);
   Receiver &r = n_.receivers[packet.flow];
   ack.marked = packet.marked || r.marked;
   r.marked = false;
@@ -91,6 +96,7 @@ void Receiving::send(Ps now, std::uint32_t flow, ControlKind kind, std::uint32_t
   control.value = value;
   control.sent_at = 0;
   control.telemetry = 0;
+  control.beyond = 0;
   control.marked = false;
 }
 

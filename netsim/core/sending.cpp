@@ -59,24 +59,37 @@ void Sending::turn(Ps now, std::uint32_t host) {
 
   if (s.ack_awaited() && now >= s.timed_at + n_.net.retransmit_timeout) {
     ++n_.counters.timeouts;
-    s.go_back(s.acked_psn, now);
+    if (s.ends(n_.net).selective_repeat) {
+      n_.scoreboard.time_out(s, flow);
+      s.timed_at = now;
+    } else {
+      s.go_back(s.acked_psn, now);
+    }
     s.pace_at = std::max(s.pace_at, now);
     if (flows_.hears(s))
-      flows_.on_loss(now, flow, true);
+      flows_.on_timeout(now, flow);
   }
   if (s.blocked() || s.pace_at > now)
     return schedule(s);
 
-  std::uint32_t packets = s.burst_room(n_.net);
+  std::uint32_t packets = s.repeats ? s.repeat_room(n_.net) : s.burst_room(n_.net);
   if (n_.demotion.by_sent()) {
     demote(flow, s);
     packets = std::min(packets, n_.demotion.packets_left(flow, s));
   }
-  const std::uint32_t psn = s.next_psn;
+  std::uint32_t psn = s.next_psn;
   const std::uint8_t klass = s.klass;
-  const bool ack_each = s.ends(n_.net).ack_each_packet;
-  s.next_psn += packets;
-  const bool last = s.next_psn == s.end_psn;
+  const bool ack_each = s.ends(n_.net).ack_each_packet || s.repeats;
+  if (s.repeats) {
+    const Scoreboard::Run run = n_.scoreboard.repeat(s, flow, packets);
+    psn = run.psn;
+    packets = run.packets;
+  } else {
+    if (!n_.message_at.empty() && s.of_message(n_.net) == 0)
+      n_.message_at[flow] = now + n_.net.message_cost;
+    s.next_psn += packets;
+  }
+  const bool last = psn + packets == s.end_psn;
   const std::uint32_t last_bytes = last ? n_.scenario.flows[flow].last_wire_bytes : n_.net.data_wire_bytes;
   const Ps last_ps = last_bytes * n_.net.ps_per_byte;
   const Ps duration = (packets - 1) * n_.data_ps + last_ps;
@@ -84,7 +97,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   const bool ack_last = last || s.of_message(n_.net) == 0 || ack_each;
   if (ack_last) {
     s.timed_at = s.ack_awaited() ? s.timed_at : now;
-    s.asked_psn = s.next_psn;
+    s.asked_psn = std::max(s.asked_psn, psn + packets);
   }
   s.sent_bytes += packets * n_.net.payload_bytes - (n_.net.data_wire_bytes - last_bytes);
   s.sent_total += packets;
@@ -118,7 +131,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
   flows_.limit(now, flow);
   const Ps gap = flows_.next_send(flow, s, now) - now;
   s.pace_base = std::max(s.pace_at, now - gap);
-  s.pace_at = s.pace_base + gap;
+  s.pace_at = n_.not_before(flow, s.pace_base + gap);
 
   Burst &burst = n_.uplinks.leave();
   burst.arrival = now + (packets > 1 ? n_.data_ps : last_ps) + n_.uplink_delay;

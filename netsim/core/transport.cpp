@@ -36,25 +36,63 @@ void Transport::on_control(Ps now, std::uint32_t way) {
 void Transport::on_ack(Ps now, const Control &control) {
   const std::uint32_t psn = control.value;
   Sender &s = n_.senders[control.flow];
+  if (s.active && control.beyond > 0)
+    return on_early(now, control);
   if (!s.active || psn <= s.acked_psn)
     return;
   const bool was_blocked = s.blocked();
-  const std::uint32_t packets = psn - s.acked_psn;
+  const std::uint32_t packets = s.absent > 0 ? n_.scoreboard.acknowledge(s, control.flow, psn) : psn - s.acked_psn;
   s.acked_psn = psn;
   s.next_psn = std::max(s.next_psn, psn);
   s.timed_at = now;
-  if (!flows_.probes(s)) {
-    ++n_.counters.rtts;
-    n_.counters.rtt_ns += static_cast<std::uint64_t>((now - control.sent_at) / kPsPerNs);
-  }
+  count_rtt(now, control);
   if (psn == s.end_psn)
     workload_.end(now, control.flow);
   else if (flows_.hears(s))
     return flows_.on_ack(now, control, packets, was_blocked);
   if (was_blocked) {
-    s.pace_at = std::max(s.pace_at, now); // no credit for the time it was blocked
+    s.pace_at = std::max(s.pace_at, n_.ready_at(control.flow, now)); // no credit for the time it was blocked
     sending_.schedule(s);
   }
+}
+
+void Transport::count_rtt(Ps now, const Control &ack) {
+  if (flows_.probes(n_.senders[ack.flow]))
+    return;
+  ++n_.counters.rtts;
+  n_.counters.rtt_ns += static_cast<std::uint64_t>((now - ack.sent_at) / kPsPerNs);
+}
+
+// A packet has come before one that is missing (selective repeat): it is acknowledged by itself, with the number up to
+// which all have come.
+void Transport::on_early(Ps now, const Control &control) {
+  const std::uint32_t flow = control.flow, psn = control.value + control.beyond;
+  Sender &s = n_.senders[flow];
+  if (psn < s.acked_psn)
+    return;
+  const bool was_blocked = s.blocked();
+  std::uint32_t packets = 0;
+  if (control.value > s.acked_psn) {
+    packets = n_.scoreboard.acknowledge(s, flow, control.value);
+    s.acked_psn = control.value;
+    s.timed_at = now;
+  }
+  count_rtt(now, control);
+  packets += n_.scoreboard.come(s, flow, psn);
+  const std::uint32_t missing = n_.scoreboard.miss(s, flow, psn);
+  if (missing > 0) {
+    ++n_.counters.nacks;
+    ++s.nack_count;
+  }
+  if (flows_.hears(s)) {
+    flows_.on_ack(now, control, packets, was_blocked);
+    if (missing > 0)
+      flows_.on_loss(now, flow, was_blocked);
+    return;
+  }
+  if (was_blocked)
+    s.pace_at = std::max(s.pace_at, n_.ready_at(flow, now));
+  sending_.schedule(s);
 }
 
 void Transport::on_nack(Ps now, std::uint32_t flow, std::uint32_t psn) {
@@ -67,7 +105,7 @@ void Transport::on_nack(Ps now, std::uint32_t flow, std::uint32_t psn) {
   if (flows_.hears(s))
     return flows_.on_loss(now, flow, was_blocked);
   if (was_blocked)
-    s.pace_at = std::max(s.pace_at, now);
+    s.pace_at = std::max(s.pace_at, n_.ready_at(flow, now));
   sending_.schedule(s);
 }
 

@@ -1,4 +1,4 @@
-// The sender's side of the transport: what comes over the ways back, and go-back-N.
+// The sender's side of the transport: what comes over the ways back, go-back-N and selective repeat.
 #pragma once
 
 #include "flow_site.hpp"
@@ -17,6 +17,8 @@ public:
 
 private:
   void on_ack(Ps now, const Control &ack);
+  void count_rtt(Ps now, const Control &ack);
+  void on_early(Ps now, const Control &ack);
   void on_nack(Ps now, std::uint32_t flow, std::uint32_t psn);
 
   Network &n_;

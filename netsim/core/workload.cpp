@@ -54,7 +54,7 @@ void Workload::begin(Ps now, std::uint32_t flow) {
   s.end_psn = packets == 0 ? kUnlimited : s.next_psn + packets;
   const std::uint64_t bytes = packets == 0 ? ~std::uint64_t{0} : n_.size_bytes(flow);
   s.klass = n_.demotion.begin(flow, s, bytes, n_.scenario.flows[flow].klass);
-  s.pace_at = s.pace_base = now;
+  s.pace_at = s.pace_base = n_.ready_at(flow, now);
   s.last_burst_ps = 0;
   s.timed_at = now;
   started_at_[flow] = now;

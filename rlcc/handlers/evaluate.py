@@ -1,5 +1,6 @@
 """`rlcc evaluate POLICY...`: policies side by side in the network."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -42,6 +43,7 @@ def handle(
     overload: Overload | None,
     network_file: Path | None,
     device: str | None,
+    transport: str | None,
     metrics: tuple[str, ...],
     out: Path | None,
     pictures: bool,
@@ -64,6 +66,7 @@ def handle(
     judging = _suite(suite, seeds)
     if judging is None:
         network = Network() if network_file is None else load_network(network_file)
+        network = network if transport is None else replace(network, transport=transport)
         network = network if device is None else on_device(network, device)
         times = _times(DURATION_PS if duration is None else duration)
         cells = tuple(Cell(name, name, times, network) for name in dict.fromkeys(scenarios))
@@ -114,7 +117,17 @@ def handle(
         write_atomically(json_file, dump_json(report.outcomes(results)))
 
 
-NOT_ON_LINUX = ("suite", "decision_latency", "profile", "engines", "engine_queue", "overload", "network_file", "device")
+NOT_ON_LINUX = (
+    "suite",
+    "decision_latency",
+    "profile",
+    "engines",
+    "engine_queue",
+    "overload",
+    "network_file",
+    "device",
+    "transport",
+)
 """Parameters that say something of netsim."""
 
 
@@ -181,7 +194,7 @@ def _suite(name: str | None, seeds: tuple[int, ...]) -> suites.Suite | None:
     """The suite asked for, with the seeds asked for where there are any. It brings everything that makes its cells."""
     if name is None:
         return None
-    for flag in given_flags("scenarios", "duration", "network_file", "device").values():
+    for flag in given_flags("scenarios", "duration", "network_file", "device", "transport").values():
         raise InputError(f"--suite brings its own cells; leave out {flag}, or change a copy of its file")
     suite = suites.load(name)
     if not given_flags("seeds"):
