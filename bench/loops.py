@@ -2,13 +2,15 @@
 
 Each laboratory is one file in `bench/labs`: its network, its algorithms and its scenes, with the figures of its record.
 The files were written before the first run and are not fitted to it. A scene passes if netsim's mean over the seeds is
-within 5 % of the measured range, and is void where the record leaves open what decides.
+within 5 % of the measured range, and is void where the record leaves open what decides. `bench/labs/reasons` tells why
+scenes fail.
 
     python -m bench.loops [LAB ...] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 """
 
 import argparse
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -18,7 +20,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.artefact.documents import Format1, load_toml, write_atomically
+from decision.artefact.documents import Format1, load_toml, read_text, write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.suggest import choices
 from netsim import baselines
@@ -138,6 +140,11 @@ def load_lab(name: str) -> Lab:
     return load_toml(Lab, LABS / f"{name}.toml")
 
 
+def reasons(name: str) -> dict[str, str]:
+    """Returns why scenes of a laboratory fail, by the scene."""
+    return dict(tomllib.loads(read_text(LABS / "reasons" / f"{name}.toml")))
+
+
 def algorithm(lab: Lab, name: str) -> BaselineSpec:
     """Returns an algorithm of the laboratory: a preset with other values."""
     if name not in lab.algorithms:
@@ -216,6 +223,11 @@ are one file, written before the first run; its comments name what the record le
         voids = [f"- {scene.name}: {scene.void}.\n" for scene in lab.scenes if scene.void]
         if voids:
             text += "\nVoid scenes:\n\n" + "".join(voids)
+        failed = dict.fromkeys(row.scene.name for row in found if row.verdict == "FAIL")
+        if failed:
+            known = reasons(name)
+            told = "".join(f"- {scene}: {known.get(scene, 'not explained.')}\n" for scene in failed)
+            text += "\nWhy scenes fail, and what would have to be known:\n\n" + told
     return text
 
 

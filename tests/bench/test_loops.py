@@ -32,6 +32,11 @@ def test_every_scene_can_be_built(name: str) -> None:
     assert {name for scene in lab.scenes for name in scene.algorithms} <= set(lab.algorithms)
 
 
+@pytest.mark.parametrize("name", loops.names())
+def test_a_reason_is_of_a_scene_that_runs(name: str) -> None:
+    assert set(loops.reasons(name)) <= {scene.name for scene in loops.load_lab(name).scenes if not scene.void}
+
+
 def test_there_are_at_least_eight_loops_that_run() -> None:
     live = [scene for name in loops.names() for scene in loops.load_lab(name).scenes if not scene.void]
     assert len(live) >= 8
