@@ -15,7 +15,7 @@ from rich.table import Table
 
 from rlcc.gate.verdict import Verdict
 from rlcc.reports.folder import JSON, PAGE
-from rlcc.reports.legend import COLUMNS
+from rlcc.reports.legend import COLUMNS, terms
 
 WIDTH = 124
 """Columns of a table where the output is not a terminal."""
@@ -140,7 +140,8 @@ def print_verdict(verdict: Verdict, folder: Path) -> None:
         if check.note:
             out.print(escape(f"* {check.name}: {check.note}"))
     legend = Table(box=None, pad_edge=False, show_header=False)
-    for heading, meaning in COLUMNS.items():
+    legend.add_column(no_wrap=True)
+    for heading, meaning in (COLUMNS | terms(verdict.checks)).items():
         legend.add_row(heading, escape(meaning), style="dim")
     out.print()
     out.print(legend)

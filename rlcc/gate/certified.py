@@ -35,7 +35,7 @@ class Certified:
 
 
 def not_demanded() -> Certified:
-    """What stands in the place of a certificate where the recipe or the command line demands none."""
+    """Returns the check that takes a certificate's place if the recipe or the command line demands none."""
     return Certified(CHECK(value="not demanded, not looked at", limit="none", passed=True), None)
 
 
@@ -60,8 +60,8 @@ def certified(
     teacher: Teacher | None = None,
     request: Request = Request(),  # noqa: B008 - frozen
 ) -> Certified:
-    """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL. What it
-    says of a distance from ``teacher`` as well.
+    """Check the certificate in ``path`` again, with other means than the prover's; everything wrong is a FAIL. Its
+    deviation from ``teacher`` is checked too.
 
     ``remembered``: where the very same was checked before, it is not checked once more. ``request``: what the gate was
     called with, for the command that mends."""
@@ -78,7 +78,7 @@ def certified(
     except (Refused, InputError) as error:
         return Certified(CHECK(value=str(error), passed=False, detail=f"prove the firmware again: {command()}"), None)
     besides = [] if not certificate.behaviour else [f"{len(certificate.behaviour)} properties"]
-    besides += [] if certificate.teacher is None else [f"{certificate.teacher.bound:.5f} from its teacher at most"]
+    besides += [] if certificate.teacher is None else [f"deviation at most {certificate.teacher.bound:.5f}"]
     return Certified(CHECK(value=", ".join([f"{certificate.hash[:12]} holds", *besides]), passed=True), certificate)
 
 

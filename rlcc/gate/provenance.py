@@ -1,7 +1,7 @@
 """The parents that a firmware names: held to the artefacts that lie beside it, and said to be unchecked elsewhere.
 
-A manifest can name any hash, and a student.json any report. Where the student's folder, and that of its rollouts, stand
-beside the firmware as `rlcc run` leaves them, their hashes are what the firmware must name.
+A manifest can name any hash, and a student.json any report. If the folders of the student and of its rollouts lie next
+to the firmware, as `rlcc run` leaves them, the firmware must name their hashes.
 """
 
 from pathlib import Path
@@ -47,7 +47,7 @@ def provenance(firmware: Opened, teacher: Teacher | None) -> Check:
     said += [f"{', '.join(unchecked)} not checked"] if unchecked else []
     return named(PARENTS)(
         value="; ".join(wrong or said) or "it names none",
-        limit="as named, where they are there",
+        limit="as named, if present",
         passed=not wrong,
         detail="emit the firmware again from the student beside it, or keep it elsewhere" if wrong else "",
         note=f"no artefact was there to hold {', '.join(unchecked)} to" if unchecked and not wrong else "",
@@ -56,8 +56,8 @@ def provenance(firmware: Opened, teacher: Teacher | None) -> Check:
 
 
 def _beside(firmware: Opened, kind: str, wrong: list[str]) -> Opened | None:
-    """The artefact beside the firmware's folder; None where there is nothing of that name. What is there and cannot be
-    read is wrong."""
+    """The artefact beside the firmware's folder; None where there is nothing of that name. An artefact that is there
+    and cannot be read is wrong."""
     place = Path(firmware.folder.resolve().parent, kind)
     if not place.exists() and not place.is_symlink():
         return None

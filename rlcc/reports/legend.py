@@ -1,12 +1,50 @@
-"""Headings of the verdict's columns and the meaning of each, for every form of the table."""
+"""Headings of the verdict's columns, and terms in its rows, with the meaning of each, for every form of the table."""
+
+import re
+from collections.abc import Iterable
+
+from rlcc.gate.verdict import Check
 
 COLUMNS = {
     "group": "subject of the check",
     "check": "condition that must hold",
-    "figure": "measured or proved value; network: the student's mean, then its difference from the teacher and the "
-    "noise (difference of the teacher from itself if it decides 10 ns later)",
+    "figure": "measured or proved value; network: the student's mean, then in brackets its difference from the teacher "
+    "and the noise",
     "limit": "a number is a maximum, lower is better; ±, + and - limit the difference from the teacher, closer to 0 is "
-    "better; other text: the figure must say this",
-    "result": "ok: within the limit; FAIL: outside; *: a remark follows",
+    "better; holds, all, none: what the check demands",
+    "result": "ok: within the limit; FAIL: outside; *: a remark stands below the table",
 }
 """Meaning by heading."""
+
+TERMS = {
+    "program": "the student in integers, the specification of the C",
+    "parent": "the teacher, student and rollouts from which the firmware was made; checked if they are there",
+    "safe": "no access or jump out of bounds, no loop, on any path",
+    "properties": "the rows of the group behaviour that the certificate proves",
+    "inflation": "RTT / base RTT; the base RTT stands in brackets",
+    "fixed point": "RTT, in base RTTs, at which N equal flows keep their rate; within 0.5 of it means ±50%; the figure "
+    "is the worst N with its lowest and highest RTT, and the formula's RTT",
+    "least": "the smallest number for which the property holds",
+    "action error": "student minus teacher; an action is the factor by which a decision changes the rate, so 0.01 is "
+    "1% of the rate; for other knobs the unit is the range of the knob",
+    "deviation": "distance of the student's action from all actions that the teacher takes in states nearby; the limit "
+    "says how near",
+    "cells": "regions of states in which the student's action is constant: searched, of all",
+    "in one state": "deviation of a state that was found; no state has more than the figure before it",
+    "many-to-one:": "the number of flows to one receiver",
+    "hadoop:": "flows with the sizes of Hadoop traffic; the number is the load of the links",
+    "websearch:": "flows with the sizes of web search traffic; the number is the load of the links",
+    "goodput": "payload delivered, as a fraction of the line rate",
+    "mean latency": "of data packets, from the start of sending at the NIC to full arrival",
+    "Jain fairness": "1 if all flows get the same; flows of different sizes cannot, and only the difference counts",
+    "loss": "fraction of the packets that are dropped",
+    "noise": "difference of the teacher from itself if it decides 10 ns later",
+}
+"""Meaning by a term as it stands in a row."""
+
+
+def terms(checks: Iterable[Check]) -> dict[str, str]:
+    """Returns the meanings of the terms that stand in a name, figure or limit of the checks, in the table's order."""
+    text = "\n".join(part for check in checks for part in (check.name, check.value, check.limit))
+    found = (term for term in TERMS if re.search(rf"(?<!at ){re.escape(term)}", text))
+    return {term.rstrip(":"): TERMS[term] for term in found}

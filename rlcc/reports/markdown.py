@@ -1,7 +1,7 @@
 """Markdown: the table of checks and the costliest lines, for a job summary."""
 
 from rlcc.gate.verdict import Verdict
-from rlcc.reports.legend import COLUMNS
+from rlcc.reports.legend import COLUMNS, terms
 
 
 def markdown(verdict: Verdict) -> str:
@@ -25,7 +25,8 @@ def markdown(verdict: Verdict) -> str:
         lines += ["", f"Not judged: {cell(verdict.left_out_text)}."]
     if verdict.note:
         lines += ["", f"Note: {cell(verdict.note)}."]
-    lines += ["", *(f"- **{heading}**: {meaning}" for heading, meaning in COLUMNS.items())]
+    legend = COLUMNS | terms(verdict.checks)
+    lines += ["", *(f"- **{heading}**: {meaning}" for heading, meaning in legend.items())]
     path = verdict.worst_path
     if path is not None:
         lines += ["", "## Most expensive C lines", f"{path.cycles:g} cycles, {cell(path.input)}.", ""]

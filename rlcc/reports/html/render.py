@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from rlcc.reports.html.gather import Report
-from rlcc.reports.legend import COLUMNS
+from rlcc.reports.legend import COLUMNS, terms
 
 FOLDER = Path(__file__).parent
 TEMPLATE, STYLE, SCRIPTS = "report.html.j2", "report.css", ("surface.js", "series.js")
@@ -46,7 +46,7 @@ def render(report: Report) -> str:
         .render(
             report=report,
             verdict=report.verdict,
-            columns=COLUMNS,
+            legend=COLUMNS | terms(report.verdict.checks),
             style=Markup((FOLDER / STYLE).read_text(encoding="utf-8")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rlcc.commands import console
 from rlcc.gate.names import named
 from rlcc.gate.verdict import Check, Verdict
-from rlcc.reports.legend import COLUMNS
+from rlcc.reports.legend import COLUMNS, terms
 
 WORDS = st.lists(st.text("abcdefgh.,=:0123456789", min_size=1, max_size=60), min_size=1, max_size=12).map(" ".join)
 
@@ -63,8 +63,9 @@ def test_each_row_of_the_verdict_shows_its_result_and_the_legend_explains_each_c
     assert lines[1].split() == list(COLUMNS)
     assert [line.split()[-1] for line in lines if line.endswith(("ok", "FAIL*"))] == ["ok", "FAIL*"]
     *_, before, after = (number for number, line in enumerate(lines) if not line)
-    legend = [line.split()[0] for line in lines[before + 1 : after] if not line.startswith(" ")]
-    assert legend == list(COLUMNS)
+    legend = [line.partition("  ")[0] for line in lines[before + 1 : after] if not line.startswith(" ")]
+    assert legend == [*COLUMNS, *terms(checks)]
+    assert {"loss", "cells", "many-to-one"} == terms(checks).keys()
     assert max(map(len, lines)) <= width
 
 
