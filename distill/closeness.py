@@ -2,8 +2,8 @@
 
 Teacher and student run in the same networks with the same seeds (distill.driving). Even the teacher, deciding 10 ns
 later, is off its own network: queues are chaotic. That is the noise; no round is added for less. Agents that decide
-seldom decide the same 10 ns later, and that noise is 0, while one other decision of a student makes another network. So
-there is a floor: where the noise is 0, students that differ by less than FLOOR of the tolerance are as close.
+seldom decide the same 10 ns later, and that noise is 0, while one other decision of a student makes another network. A
+floor covers a noise of 0: students that differ by less than FLOOR of the tolerance are as close.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,8 +73,8 @@ def distances(
 
 
 def _distances(scenario: str, metrics: Metrics, reference: Metrics, allowed: Tolerance) -> list[Distance]:
-    """Of each metric. What cannot be measured of the reference is left out; what then cannot be measured of the other
-    is endlessly far off."""
+    """Returns the difference of each metric. A metric that cannot be measured of the reference is left out; one that
+    cannot then be measured of the other is endlessly far off."""
     apart = {
         name: one.difference(metrics, reference)
         for name, one in allowed.items()
@@ -119,7 +119,8 @@ def pays(rounds: Sequence[Round], noise: Distance, patience: int) -> bool:
 
 
 def _floor(noise: Distance) -> float:
-    """What is not told apart; where the teacher beside itself cannot be measured, that says nothing of students."""
+    """Returns the difference below which students count as equal. If the teacher cannot be measured against itself,
+    that says nothing of students."""
     if noise.of_tolerance == 0:
         return FLOOR
     return noise.of_tolerance if isfinite(noise.of_tolerance) else 0.0

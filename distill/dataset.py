@@ -96,8 +96,8 @@ def worths(action: Action, told: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def worth(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each choice is worth [N, K] above the mean of all in its decision, in the mean range of a decision's values:
-    the same choice is the greatest, and no decision counts for more than its choice matters."""
+    """Returns the value of each choice [N, K] above the mean of its decision, in units of the mean range of a
+    decision's values: the same choice is the greatest, and no decision counts for more than its choice matters."""
     span = float(np.mean(np.ptp(values, axis=1))) if len(values) else 0.0
     above: NDArray[np.float64] = (values - values.mean(axis=1, keepdims=True)) / (span or 1.0)
     return above

@@ -30,8 +30,8 @@ class Driven:
 
 @dataclass(frozen=True)
 class Networks:
-    """Where policies are driven: to learn from for so long, to compare in such a window, at the agents of a
-    deployment. ``keep``: what was run before and need not be again."""
+    """Networks in which policies decide: for how long to learn from them, in which window to compare, at the agents of
+    which deployment. ``keep``: what was run before and need not be again."""
 
     learn: list[str]
     learn_ps: int
@@ -106,7 +106,7 @@ def side_by_side(
     runs, own, theirs = dict[Place, Rollout](), dict[Place, Metrics](), dict[Place, Metrics]()
 
     def simulate(learn: Sequence[Place], compare: Sequence[Place] = ()) -> None:
-        """Where a place is learnt from and compared, one run of the student gives both."""
+        """One run of the student gives both if a network is learnt from and compared in."""
         places = [*compare, *(place for place in learn if place not in compare)]
         trials = [_trial(student, networks, place, record=place in learn, compare=place in compare) for place in places]
         beside = [_trial(teacher, networks, place) for place in compare]

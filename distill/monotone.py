@@ -91,7 +91,8 @@ def multipliers(h: Floats, q: Floats) -> Floats:
 
 
 def ordered(leaves: Floats, pairs: Pairs) -> Floats:
-    """What the solver left of an inequality, some 1e-12, taken away: rounding must not turn it into a unit."""
+    """Returns the leaves without the 1e-12 or so that the solver left of an inequality: rounding must not turn it into
+    a unit."""
     below, above = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
     kept = leaves.copy()
     while (kept[above] > kept[below]).any():

@@ -1,8 +1,8 @@
 """From CatBoost's floats to the exact integer forest, and the check that nothing but leaf rounding was lost.
 
 Thresholds: features are integers k, so ``k > border`` is ``k > floor(border)``, exactly. Leaves: rounded once, to
-``leaf_bits`` fraction bits; the bias too. So the value differs from CatBoost's by at most (trees + 1) / 2 units of
-2^-leaf_bits; of a student's model, whose leaves are on that grid, by nothing.
+``leaf_bits`` fraction bits; the bias too. The value therefore differs from CatBoost's by at most (trees + 1) / 2 units
+of 2^-leaf_bits; of a student's model, whose leaves are on that grid, by nothing.
 """
 
 import json
@@ -23,7 +23,7 @@ from decision.ir.formats import FEATURE_LIMIT
 
 @dataclass(frozen=True)
 class Exactness:
-    """What the check found: on ``points`` grid points all leaf indexes agreed; the greatest error of the value."""
+    """Result of the check: on ``points`` grid points all leaf indexes agreed, and the greatest error of the value."""
 
     points: int
     declared_error: float
@@ -39,7 +39,7 @@ def quantise(model: CatBoostRegressor, features: tuple[str, ...], leaf_bits: int
 
 
 def exported(model: CatBoostRegressor) -> dict[str, Any]:
-    """What CatBoost says of a model's trees: its JSON export."""
+    """Returns CatBoost's own JSON export of a model's trees."""
     with temporary.folder() as folder:
         path = folder / "model.json"
         model.save_model(str(path), format="json")

@@ -53,9 +53,9 @@ class Driving:
 def distil_recorded(
     record: Recorded, options: DistillOptions, *, seed: int, driving: Driving | None = None, progress: Progress = quiet
 ) -> Fitted:
-    """The student of recorded decisions. With ``driving`` at most ``options.rounds`` rounds of DAgger: the student
-    drives, what it met is labelled, and all is fitted anew; the round is retained whose student errs least on its own
-    states. InputError where an option needs a network."""
+    """The student of recorded decisions. If ``driving`` is given, at most ``options.rounds`` rounds of DAgger follow.
+    In each the student decides, its states are labelled, and all is fitted again. The round whose student errs least on
+    its own states is retained. InputError where an option needs a network."""
     _check_options(options)
     header = record.source.header
     observation = header.observation if options.window is None else header.observation.with_window(options.window)

@@ -85,7 +85,7 @@ def collect(
 def made(
     scenario: str, seed: int, duration_ps: int, records: Columns, deployment: Deployment, interface: Interface
 ) -> Rollout:
-    """Of the recorded decisions at a deployment's agents in question, by deciders of that interface.
+    """Returns a rollout of the recorded decisions at a deployment's agents, by deciders of that interface.
 
     Flows of a fabric are read as their policy assumes: what it decides in a state depends on no base RTT, and the
     shipped students are fitted to these states."""
@@ -217,7 +217,7 @@ def _duration_ps(manifest: Manifest, folder: Path) -> int:
 
 
 def _deployed(deployment: Deployment | None) -> Any:
-    """What a manifest says of where the decisions were taken; None: of flows in the usual network."""
+    """Returns the deployment's hash for the manifest; None: flows in the usual network."""
     usual = content(Deployment())
     said = usual if deployment is None else content(deployment)
     return None if said == usual else sha256(dump_json(said).encode())

@@ -1,4 +1,4 @@
-"""Whose decisions a student is fitted to."""
+"""Sources of the decisions that a student is fitted to."""
 
 from dataclasses import dataclass
 

@@ -2,8 +2,8 @@
 
 Uniform-state samples draw each signal anew at each decision, from its whole range, on a logarithmic scale. Past actions
 are the student's own (decision.policy.cells.act), and an LSTM teacher's memory is that of the flow's whole past. No
-network produces these sequences, but any network could produce a part of them. With a small weight they keep a student
-close to its teacher where the rollouts have no row.
+network produces these sequences, but any network could produce a part of them. They have a small weight and keep a
+student close to its teacher where the rollouts have no row.
 
 Frozen-signal samples repeat a flow's first signals at every decision, as in a flood that fills the buffer, or where
 flows settle. A student whose action there has another sign than its teacher's stays in the flood.

@@ -47,7 +47,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Column:
-    """Where a quantity stands in a log. ``factor``: from the log's unit to rlcc's; ``unit``: as it was named, or ""."""
+    """Place of a quantity in a log. ``factor``: from the log's unit to rlcc's; ``unit``: as it was named, or ""."""
 
     name: str
     source: str
@@ -127,7 +127,7 @@ def observed_signals(observation: Observation) -> set[str]:
 
 
 def _decided(header: Header, *, in_force: bool) -> list[Quantity]:
-    """Of each value that is decided: what the action map can set; where others decided, what agents can take."""
+    """Returns the range of each decided value: that of the action map, or that of the agents if others decided."""
     action, observation = header.action, header.observation
     if isinstance(action, Scale):
         one = 1 << ACTION_BITS

@@ -35,7 +35,7 @@ PART_BYTES = 32 * 2**20
 
 @dataclass(frozen=True)
 class Imported:
-    """What was written. ``unread``: signals that the log does not have and no feature looks at."""
+    """Rollouts that were written. ``unread``: signals that the log does not have and no feature looks at."""
 
     rows: int
     runs: int

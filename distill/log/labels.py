@@ -1,4 +1,5 @@
-"""What labels a log: its own columns, a teacher's weights, or a function of the user's. Labels are kept as integers.
+"""Sources of a log's labels: its own columns, a teacher's weights, or a function of the user's. Labels are kept as
+integers.
 
     decide(rows, state) -> outputs, state
 

@@ -99,6 +99,6 @@ def column_bytes(columns: Columns) -> Iterator[bytes]:
 
 
 def decided_in(run: LabelledRun, header: Header) -> Floats:
-    """What should have been decided [N, values]: multipliers, or knobs."""
+    """Returns the decisions that should have been made [N, values]: multipliers, or knobs."""
     decided: Floats = run.labels.astype(np.float64)
     return decided / 2**ACTION_BITS + 1 if isinstance(header.action, Scale) else decided

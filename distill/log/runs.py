@@ -82,7 +82,7 @@ def _most_rows(layout: Layout) -> int:
 
 
 class _Reading:
-    """What was read so far, in narrow types."""
+    """Rows that were read so far, in narrow types."""
 
     def __init__(self, log: Log, layout: Layout, columns: Mapping[str, Column], order: Order) -> None:
         self.log, self.layout, self.columns, self.order = log, layout, columns, order

@@ -1,4 +1,4 @@
-"""A log's values as rlcc's integers. What cannot be one is refused by row and column; rows count from 1."""
+"""A log's values as rlcc's integers. A text that is no value is refused by row and column; rows count from 1."""
 
 from __future__ import annotations
 
