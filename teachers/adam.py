@@ -20,7 +20,8 @@ BETAS = (0.9, 0.999)
 
 
 class RoundedAdam:
-    """What trainings use of PyTorch's optimisers. ``param_groups``: one, whose rate ``lr`` may be set between steps."""
+    """The part of PyTorch's optimisers that trainings use. ``param_groups``: one, whose rate ``lr`` may be set between
+    steps."""
 
     def __init__(self, parameters: Iterable["torch.nn.Parameter"], lr: float, eps: float) -> None:
         self.parameters = list(parameters)
@@ -49,7 +50,7 @@ class RoundedAdam:
             weight -= mean / (np.sqrt(square) / spread + eps) * rate
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint holds."""
+        """Returns the state that a checkpoint stores."""
         arrays = {"mean": self.mean, "square": self.square}
         tensors = {name: [torch.from_numpy(a.copy()) for a in each] for name, each in arrays.items()}
         return {"param_groups": [dict(group) for group in self.param_groups], "powers": list(self.powers), **tensors}
@@ -68,5 +69,6 @@ Optimizer = torch.optim.Optimizer | RoundedAdam
 
 
 def adam(parameters: Iterable["torch.nn.Parameter"], kernels: Kernels, lr: float, eps: float = 1e-8) -> Optimizer:
-    """Of a training with these kernels: PyTorch's own, or, of "any" processor, the one that is the same on each."""
+    """Returns the optimiser of a training with these kernels: PyTorch's own, or, of "any" processor, the one that is
+    the same on each."""
     return RoundedAdam(parameters, lr, eps) if kernels == "any" else torch.optim.Adam(parameters, lr=lr, eps=eps)

@@ -9,9 +9,9 @@ where delta = target - max(inflation - beta, 0) * sqrt(rate): raise the action w
 follows, lower it where more does. No critic, no exploration noise, no replay. Answering for the NEXT deltas, not for
 the one observed, is what teaches damping: at the fixed point what follows is uncorrelated with what was seen.
 
-An episode starts in an empty network and has ``segments`` updates; between two of them the flows just go on. Where
-flows end, so does what their decisions answer for, and what others caused can be weighed apart (teachers/credit.py). An
-LSTM is trained by truncated back-propagation: every segment starts from the hidden state that the simulator had there.
+An episode starts in an empty network and has ``segments`` updates; between two of them the flows just go on. A flow's
+decisions answer for nothing after its end, and what others caused can be weighed apart (teachers/credit.py). An LSTM is
+trained by truncated back-propagation: every segment starts from the hidden state that the simulator had there.
 Checkpoints are taken between episodes, so that a resumed run repeats an uninterrupted one bit for bit.
 """
 
@@ -58,7 +58,7 @@ PATIENCE = 16
 
 @dataclass(frozen=True)
 class Step:
-    """What progress is told after every episode; ``measured`` is empty where there was no validation."""
+    """Report to progress after every episode; ``measured`` is empty where there was no validation."""
 
     episode: int
     episodes: int
@@ -214,7 +214,7 @@ class Segment:
 
 
 def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -> torch.Tensor | None:
-    """What ADPG descends: its gradient is the one above. None where no decision teaches anything."""
+    """Returns the loss of ADPG: its gradient is the one above. None where no decision teaches anything."""
     teaches = segment.counted(t, target)
     if not teaches.any():
         return None
@@ -336,7 +336,8 @@ def validate(config: TrainConfig, weights: Weights) -> tuple[Measured | Changing
 
 
 def _side_by_side(work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-    """Of each task in turn. On threads wherever trials run: the simulations of an episode go on in this process."""
+    """Returns the results of each task in turn. On threads wherever trials run: the simulations of an episode go on in
+    this process."""
     answers = dict(Threads().answers(work, tasks))
     return [answers[at] for at in range(len(tasks))]
 

@@ -19,7 +19,7 @@ from teachers.teacher import Weights
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where training stands: episodes done, the best weights so far, validations since they were found."""
+    """State of a training: episodes done, the best weights so far, validations since they were found."""
 
     episode: int
     best_weights: Weights

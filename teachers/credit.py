@@ -1,9 +1,9 @@
-"""What a decision answers for: the deltas that follow it, each with a weight (ADPG, teachers/adpg.py).
+"""Credit of a decision: the deltas that follow it, each with a weight (ADPG, teachers/adpg.py).
 
     to_go(t) = sum_j gamma^(j-1) w(t, t+j) clip(delta(t+j) / target),   j = 1..horizon, while the flow lives
 
-``w`` is 1 where flows last. Where they come and go, part of what follows was caused by others, and no observation told
-of it when the decision was made:
+``w`` is 1 where flows last. If flows come and go, others caused part of what follows, and no observation showed it when
+the decision was made:
 
     others     "shared": the flows at the receiver that are there both when the decision is made and when its delta is
                seen, over those that are there at either time. "apart": 1 while none has come or left since the flow
@@ -49,8 +49,8 @@ class Credit(BaseModel):
 
 @dataclass(frozen=True)
 class Presence:
-    """Of each decision [T, B]: which of its flow's it is, the flow's rate (a fraction of line rate), whether the limits
-    clipped the new one, and how many flows had begun and had ended at its receiver until then."""
+    """Facts about each decision [T, B]: its number within its flow, the flow's rate (a fraction of line rate), whether
+    the limits clipped the new one, and how many flows had begun and had ended at its receiver until then."""
 
     step: NDArray[np.int64]
     rate: Floats32
@@ -64,7 +64,7 @@ class Presence:
 
 
 def to_go(delta: Floats32, presence: Presence | None, credit: Credit, *, horizon: int, gamma: float) -> Floats32:
-    """What each decision answers for [T, B]; ``delta`` is clipped, and 0 where a flow has no decision."""
+    """Returns the credit of each decision [T, B]; ``delta`` is clipped, and 0 where a flow has no decision."""
     steps = len(delta)
     total = np.zeros(delta.shape, dtype=np.float32)
     if presence is not None and credit.newcomer:
@@ -113,7 +113,7 @@ def _in_common(presence: Presence, ahead: int) -> Floats32:
 
 def _unchanged(presence: Presence, ahead: int) -> NDArray[np.bool_]:
     """Whether nobody came or left between the decision before each and the one ``ahead`` of it: an observation shows
-    what happened a round trip ago. Of a first decision, since itself."""
+    what happened a round trip ago. A first decision is compared with itself."""
     changes = presence.begun + presence.ended
     since = np.concatenate([changes[:1], changes[:-1]])
     return np.asarray(changes[ahead:] == since[:-ahead])

@@ -42,7 +42,8 @@ Kernels = Literal["any", "intel", "amd"]
 
 
 class Training(_Strict):
-    """Where the policy learns, and how fast. Sources: RL-CC's paper and the published research code ([code])."""
+    """Networks in which the policy learns, and its learning rates. Sources: RL-CC's paper and the published research
+    code ([code])."""
 
     seed: int = Field(ge=0, lt=2**31, description="Seed of the first weights and of the traffic.")
     kernels: Kernels = Field(default="any", description="Processor whose arithmetic PyTorch and MKL use.")

@@ -107,7 +107,7 @@ class Learner:
                 behind.lerp_(ahead, self.options.target_update_rate)
 
     def more(self, curve: list[tuple[int, float]]) -> dict[str, object]:
-        """What a checkpoint holds besides."""
+        """Returns what a checkpoint stores besides the weights."""
         assert self.memory.kept is not None
         parts = {name: torch.from_numpy(array) for name, array in vars(self.memory.kept).items()}
         states = {
@@ -205,8 +205,8 @@ def played(config: DdpgConfig, weights: Weights, number: int) -> Transitions:
 
 
 def validate(config: DdpgConfig, weights: Weights) -> float:
-    """By the recipe's yardstick, without noise: of flows that learn their mean reward, else the flows' mean completion
-    time in us, the geometric mean of all runs."""
+    """Returns the recipe's yardstick without noise: for flows that learn their mean reward, else the flows' mean
+    completion time in us, the geometric mean of all runs."""
     d, deployment = config.ddpg, config.deployment()
     if config.flows:
         return mean_reward(config, weights, d.episode)

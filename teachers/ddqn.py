@@ -6,11 +6,11 @@ global replay), and descends
 
     (Q(o, a) - (r + gamma * Q'(o', argmax_a' Q(o', a'))))^2 / 2, linear beyond 1
 
-on batches drawn from the memory; Q' is a copy of Q from some updates ago. Where the outputs stand in groups, a row of
-each is chosen and each has its Q; the goal of all is r + gamma times the mean of theirs (branching Q: Tavakoli 2018).
-A queue's life has no end: it is asked for as long as the network runs. Where a life has one, nothing but r follows its
+on batches drawn from the memory; Q' is a copy of Q from some updates ago. If the outputs form groups, a row of each
+group is chosen and each group has its Q; the goal of all is r + gamma times the mean of theirs (branching Q: Tavakoli
+2018). A queue's life has no end: it is asked for as long as the network runs. If a life has an end, only r follows its
 last decision. Training begins with weights of the seed's, or with those of a teacher that it goes on from; then these
-are judged first, and stay where nothing better is found. What is learnt while networks run on is in teachers/online.py.
+are judged first, and stay where nothing better is found. Learning while networks run on is in teachers/online.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ def loss(
     gamma: float,
     groups: Sequence[int] | None = None,
 ) -> "torch.Tensor":
-    """What DDQN descends, the mean over a batch and the groups of outputs; None: all are one."""
+    """Returns the loss of DDQN, the mean over a batch and the groups of outputs; None: all are one."""
     before, action, reward, after, goes_on = batch
     values = network.logits(before)
     sizes = [values.shape[1]] if groups is None else list(groups)
@@ -109,7 +109,7 @@ class Learner:
 
 @dataclass(frozen=True)
 class Learnt:
-    """What a round brought: decisions that were learnt from, and the means of their rewards and of the losses."""
+    """Result of a round: decisions that were learnt from, and the means of their rewards and of the losses."""
 
     decisions: int
     reward: float
@@ -190,7 +190,7 @@ def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress, lear
 
 
 def more_of(learner: Learner, curve: list[tuple[int, float]], decisions: int) -> dict[str, object]:
-    """What a checkpoint holds besides; ``decisions``: that were played."""
+    """Returns what a checkpoint stores besides the weights; ``decisions``: the number played."""
     assert learner.memory.kept is not None
     parts = {name: torch.from_numpy(array) for name, array in vars(learner.memory.kept).items()}
     return {"target": learner.target.state_dict(), "curve": curve, "decisions": decisions, **parts}

@@ -6,7 +6,7 @@ format = 1
 [ddqn]              # senders and period (not of flows), scenarios, reward, hyper-parameters
 [[ddqn.reward]]     # weight, and the feature of the next event that it weighs
 
-With ``ddqn.start`` the policy is that teacher's; ``[policy]`` then has no more than a name and provenance.
+If ``ddqn.start`` is given, the policy is that teacher's; ``[policy]`` then has no more than a name and provenance.
 """
 
 from pathlib import Path
@@ -37,8 +37,8 @@ class TriggerTraining(Strict):
 class Ddqn(RoundTraining):
     """``senders``: the baseline at the flows; ``period``: how often agents are asked. A round plays every scenario
     once, explores with a probability that falls from ``exploration`` by ``exploration_decay`` a round, and learns
-    ``updates`` batches of what is remembered. ``start``: a teacher to go on from. ``exchange``: learn online, so many
-    batches whenever so much time has gone by in a network that runs on, where exploring decays by the exchange."""
+    ``updates`` batches of its memory. ``start``: a teacher to go on from. ``exchange``: learn online, so many batches
+    whenever so much time has gone by in a network that runs on, where exploring decays by the exchange."""
 
     start: str | None = Field(
         default=None, exclude_if=lambda start: start is None, description="Teacher to continue from."
@@ -87,7 +87,7 @@ class Ddqn(RoundTraining):
 
     @property
     def steps(self) -> int:
-        """So often exploring decays in a round."""
+        """Returns how often exploring decays in a round."""
         return 1 if self.exchange is None else -(-self.episode // self.exchange)
 
 
@@ -103,7 +103,7 @@ class DdqnConfig(RoundConfig):
     @model_validator(mode="before")
     @classmethod
     def _policy_of_start(cls, data: Any) -> Any:
-        """With a start the policy is its own, but for its name and provenance."""
+        """Returns the data with the start's policy under the name and provenance that they give."""
         training = data.get("ddqn") if isinstance(data, dict) else None
         start = training.get("start") if isinstance(training, dict) else None
         if not isinstance(start, str):

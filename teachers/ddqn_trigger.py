@@ -2,7 +2,7 @@
 
 First the policy learns as one that is asked every time (teachers/ddqn.py), to a folder of its own beside the one that
 is to be written. Then its weights stay, and Q of two choices is learnt: keep what was chosen last, or choose anew,
-which costs a price. What the trigger learns from is what the policy then brings about.
+which costs a price. The trigger learns from what the policy then brings about.
 """
 
 import shutil
@@ -31,7 +31,7 @@ from teachers.transitions import Transitions, trigger_transitions
 
 
 def policy_path(out: Path) -> Path:
-    """Where the policy alone stands until its trigger has been learnt."""
+    """Returns the place of the policy alone, until its trigger has been learnt."""
     return out.parent / f"{out.name}.untriggered"
 
 

@@ -37,7 +37,7 @@ def record(message: bytes) -> bytes:
 
 
 def header(wall_time: float) -> bytes:
-    """What a file begins with."""
+    """Returns the first bytes of a file."""
     return record(_event(wall_time, 0, _bytes(3, VERSION)))
 
 

@@ -1,11 +1,11 @@
 """A network that was trained over another layout of its input, as the same network over rlcc's own rows.
 
-rlcc's row has the newest decision first and the features of `[observation]` in their order. What `[input]` says of the
-network's own goes into the weights of the first layer as they are read, so nothing behind the reader knows of other
-layouts. An order alone moves columns: no bit of a weight changes. A constant or an offset becomes a bias. What no
-weights of a first layer hold, a clip of the inputs and layers that see the row later, is a layer before the others.
+rlcc's row has the newest decision first and the features of `[observation]` in their order. The layout in `[input]` is
+folded into the weights of the first layer as they are read. Nothing behind the reader knows other layouts. An order
+alone moves columns: no bit of a weight changes. A constant or an offset becomes a bias. A clip of the inputs, and
+layers that see the row later, fit in no weights of a first layer. They become a layer before the others.
 
-What `[output]` says goes into the weights of the last layer where outputs are cut off at ends other than -1 and 1.
+The ends in `[output]` go into the weights of the last layer if outputs are cut off at ends other than -1 and 1.
 """
 
 import numpy as np
@@ -123,7 +123,7 @@ def _as_layers(policy: Policy) -> tuple[list[NetworkLayer], dict[str, int]]:
 
 
 def sources(policy: Policy, layout: InputLayout) -> list[int]:
-    """Of each column of rlcc's row, that of the network's."""
+    """Returns for each column of rlcc's row the network's column."""
     window, names = policy.observation.window, policy.observation.labels
     columns = layout.columns_of(names)
     age = [window - 1 - n for n in range(window)] if layout.order == "oldest_first" else list(range(window))

@@ -1,4 +1,4 @@
-"""What a teacher would decide on recorded trajectories: it labels the rows that students are fitted to.
+"""Decisions of a teacher on recorded trajectories: labels of the rows that students are fitted to.
 
 The network is the simulator's own (netsim/core/neural_network.hpp), in float32 with each sum in a fixed order: a label
 has the bits of the decision that the teacher takes in the network, on every processor. A network without
@@ -20,8 +20,8 @@ CHUNK = 1 << 16
 
 
 def decide(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """What each row decides by the policy's action map [N, values], and which rows are valid [N]: their whole history
-    is on record.
+    """Returns each row's decision by the policy's action map [N, values], and which rows are valid [N]: their whole
+    history is on record.
 
     For a recurrent network that means the run begins at the flow's first decision; the others start from a zero state.
     """
@@ -43,10 +43,10 @@ def triggers(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.b
 
 
 def decide_states(teacher: Teacher, states: NDArray[np.float64], warm_up: int) -> NDArray[np.float64]:
-    """What is decided [N, values] in states [N, window, features]: what the teacher sees of each decision, newest
+    """Returns the decisions [N, values] in states [N, window, features]: what the teacher sees of each decision, newest
     first.
 
-    Of decisions before the window nothing is known: all are taken to be as the window's oldest. A network without
+    Decisions before the window are unknown: all are taken to be as the window's oldest. A network without
     recurrent layers looks back as far as its own window goes. A recurrent one starts from zero and sees the oldest row
     ``warm_up`` times before the window."""
     count, window, _ = states.shape

@@ -10,7 +10,7 @@ Times = NDArray[np.int64]
 
 
 class Lives:
-    """Of one simulation whose window has not been reset: it lists the lives that have ended."""
+    """Lives of one simulation whose window has not been reset: it lists those that have ended."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.receiver = scenario.column("receiver").astype(np.int64)

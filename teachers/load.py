@@ -34,7 +34,7 @@ def load(path: Path | str, policy: Path | Policy | None = None) -> Teacher:
 
     ``path`` is a folder with policy.safetensors and policy.toml (its manifest, where there is one, is verified), or a
     weights file: .safetensors, .pt or .pth (a state_dict or TorchScript), .onnx, .zip of Stable-Baselines3. ``policy``
-    is a policy.toml, or the policy itself (the newest decision first), where none stands beside the weights. No code of
+    is a policy.toml, or the policy itself (the newest decision first), if there is none next to the weights. No code of
     a file is ever run. InputError says what is wrong.
     """
     return load_with_layout(path, policy)[0]

@@ -1,7 +1,7 @@
 """Flows of several networks under one policy that decides outside them: all that decide at present are asked at once,
 so that what Python costs is shared by all networks.
 
-Of each network it is what an `Episode` of it is (netsim/environments/episode.py), decision by decision; rewards are the
+Each network behaves as an `Episode` of it does (netsim/environments/episode.py), decision by decision; rewards are the
 terms of a recipe.
 """
 
@@ -53,7 +53,7 @@ class Networks:
         self._seen()
 
     def _seen(self) -> None:
-        """What the flows that decide now observe, and are rewarded with."""
+        """Returns the observations and rewards of the flows that decide now."""
         there = [(first, batch) for first, batch in zip(self.first, self._batches, strict=False) if batch is not None]
         if not there:
             self.flow = np.zeros(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What methods share that remember transitions and learn from batches of them, round by round."""
+"""Common parts of the methods that remember transitions and learn from batches of them, round by round."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -44,5 +44,5 @@ def check_place(out: Path) -> None:
 
 
 def seed_of(seed: int, number: int, index: int) -> int:
-    """Of a scenario in a round."""
+    """Returns the seed of a scenario in a round."""
     return int(np.random.SeedSequence([seed, number, index]).generate_state(1)[0])

@@ -37,7 +37,7 @@ class Method:
 
 
 def _ddqn(config: DdqnConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> RoundReport:
-    """Of a policy alone or with its trigger, between runs or online."""
+    """Trains a policy alone or with its trigger, between runs or online."""
     if config.ddqn.trigger is not None:
         return ddqn_trigger.train(config, out, resume, progress)
     train = ddqn.train if config.ddqn.exchange is None else online.train
@@ -71,7 +71,7 @@ METHODS = {
 
 
 def method_of(tables: Collection[str]) -> Method:
-    """Of the recipe that has these tables."""
+    """Returns the method of the recipe that has these tables."""
     return next((method for table, method in METHODS.items() if table in tables), ADPG)
 
 

@@ -30,9 +30,9 @@ from teachers.transitions import transitions
 
 
 class OnlineLearning:
-    """Of a cohort of a running simulation, which decides by a native policy and records. ``group`` [agents]: by which
-    learner each decides, and whom it teaches; ``places``: as of `Deployment.places`; ``shared``: of what is new to a
-    learner, the share that it gives to all; ``exchanges``: that were before."""
+    """Learners of a cohort in a running simulation, which decides by a native policy and records. ``group`` [agents]:
+    by which learner each decides, and whom it teaches; ``places``: as of `Deployment.places`; ``shared``: of what is
+    new to a learner, the share that it gives to all; ``exchanges``: that were before."""
 
     def __init__(
         self,

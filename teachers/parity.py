@@ -2,8 +2,9 @@
 
 The first line names the columns by what they mean, in any order: `previous_action_0` is that feature at the decision in
 question, `previous_action_1` at the one before (as in docs/how-to/environments.md), before `[input]`'s offset and
-scale. The last columns are the network's outputs, after what follows its last layer; others are passed over. By names,
-because numbers in the network's own order would agree however wrongly that order is read. An LSTM's rows are one run.
+scale. The last columns are the network's outputs, after what follows its last layer; others are passed over. Columns
+are compared by name: numbers in the network's own order would agree however wrongly that order is read. An LSTM's rows
+are one run.
 """
 
 import csv

@@ -3,7 +3,7 @@
 The network's outputs are logits, one a row of the action's table (priority, rate, path); a call decides one flow. While
 it learns, a row is drawn with the probability pi(a | o) of its softmax, by one number for all decisions of a flow: by
 another for each, the next would undo what one did before it can be told from noise. Afterwards the greatest is chosen.
-Where the outputs stand in groups, each has a softmax, a number of its own and a row: pi is the product of theirs.
+If the outputs form groups, each has a softmax, a number of its own and a row: pi is the product of theirs.
 A round plays every scenario several times with the same arrivals and other draws, and ascends in batches, a few passes
 over them all,
 
@@ -65,7 +65,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Decisions:
-    """Of N decisions the observations [N, features], the rows that were drawn [N, groups], the advantages R - b [N],
+    """N decisions: the observations [N, features], the rows that were drawn [N, groups], the advantages R - b [N],
     and the knobs that stood before [N, knobs]."""
 
     observed: Floats32
@@ -79,7 +79,7 @@ class Decisions:
 
 @dataclass(frozen=True)
 class Lives:
-    """Of F flows when each came and went (a time after the end where it did not), and between which machines."""
+    """F flows: when each came and went (a time after the end if it did not), and between which machines."""
 
     came_ps: NDArray[np.int64]
     went_ps: NDArray[np.int64]

@@ -101,7 +101,7 @@ class PgConfig(Strict):
         return self
 
     def deployment(self) -> Deployment:
-        """Where the agents learn."""
+        """Returns the network in which the agents learn, and its agents."""
         network: Network = from_table(self.network, "network")
         senders, agents = baselines.by_name(self.pg.senders), self.policy.observation.agents
         return Deployment(network, agents, senders, (), self.pg.period)

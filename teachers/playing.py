@@ -18,7 +18,7 @@ Place = tuple[str, int]
 def trajectories(
     config: RewardedConfig, actors: Sequence[NativePolicy], places: Sequence[Place], duration_ps: int
 ) -> Iterator[Trajectories]:
-    """What each actor decides in its place, one after the other; the runs go side by side."""
+    """Yields the decisions of each actor in its network, one after the other; the runs go in parallel."""
     deployment = config.deployment()
     trials = [
         deployment.trial(
@@ -37,7 +37,7 @@ def trajectories(
 
 
 def mean_reward(config: RewardedConfig, weights: Weights, duration_ps: int) -> float:
-    """Of a transition where nothing is explored; each scenario of the validation counts alike."""
+    """Returns the mean reward of a transition without exploring; each scenario of the validation counts alike."""
     t, actor = config.training, native(config.policy, weights)
     rewards = []
     for name in t.validation_scenarios:

@@ -10,8 +10,8 @@ scenario, and ascends in passes over them
     A(t) = sum_k (gamma lambda)^k (r(t+k) + gamma V(o(t+k+1)) - V(o(t+k)))
 
 Decisions come one after the other of whichever flow's probe returns, so t + 1 is the next decision of the SAME flow
-([PCCRL] appendix A keeps its rollouts apart by flow too), and r(t) is what the recipe's terms make of its event. Of the
-last decision of each flow in a round nothing is known yet but V: it is what the sum ends with.
+([PCCRL] appendix A keeps its rollouts apart by flow too), and r(t) is what the recipe's terms make of its event. The
+last decision of each flow in a round has only V so far: the sum ends with it.
 """
 
 from collections.abc import Callable
@@ -54,7 +54,7 @@ ENDED, OPEN = -1, -2
 
 @dataclass(frozen=True)
 class Rollout:
-    """Of N decisions what was observed [N, features], what was drawn [N] (a row, or where between -1 and 1, before it
+    """N decisions: observations [N, features], what was drawn [N] (a row, or where between -1 and 1, before it
     was cut off), log pi of that and V(o) when it was drawn [N], the reward [N], and the number of the same agent's next
     decision [N], ENDED or OPEN."""
 
@@ -110,7 +110,7 @@ class Learner:
 
     @torch.no_grad()
     def draw(self, observed: Floats32, random: np.random.Generator) -> tuple[Floats32, Floats32, Floats32]:
-        """What is drawn in each row [N], log pi of it, and V."""
+        """Draws an action in each row [N]; returns it, its log pi, and V."""
         rows = torch.from_numpy(observed)
         pi = self.pi(rows)
         if isinstance(pi, torch.distributions.Categorical):
@@ -169,7 +169,7 @@ class Learner:
         return float(np.mean(entropies)) if entropies else float("nan")
 
     def more(self) -> dict[str, Any]:
-        """What a checkpoint holds besides."""
+        """Returns what a checkpoint stores besides the weights."""
         return {
             "critic": self.critic.state_dict(),
             "log_deviation": float(self.log_deviation.detach()),

@@ -20,7 +20,7 @@ from teachers.round_options import RewardedConfig, RewardedTraining
 
 class Ppo(RewardedTraining):
     """A round is ``rollout`` decisions a flow in every scenario, in ``rollouts_per_scenario`` networks side by side,
-    then ``epochs`` over them, ``batch`` at a time; after ``episode`` rounds the networks begin anew, empty.
+    then ``epochs`` over them, ``batch`` at a time; after ``episode`` rounds the networks start again, empty.
     ``gae_lambda``: lambda of the advantages. ``deviation``: of the Gaussian at first, whose mean goes from -1 to 1.
     ``critic``: the hidden layers of V(o). ``scaled``: rewards are divided by the standard deviation of their discounted
     sums so far, and held within 10. Defaults: CleanRL's ppo_continuous_action.py where it has them, whose batches are

@@ -5,7 +5,7 @@
     base_rtt = ["4 us", "50 us"]        # between these, evenly on a logarithmic scale
     decision_loss = [0.05, 0.35]        # between these, evenly
 
-What is left out stays as it is by default. A fabric has link rates and delays of its own.
+A key that is left out keeps its default. A fabric has link rates and delays of its own.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Randomisation(BaseModel):
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where one simulation of an episode happens."""
+    """Network of one simulation of an episode."""
 
     scenario: Scenario | str
     network: Network

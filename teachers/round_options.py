@@ -1,4 +1,4 @@
-"""What training recipes have in common that name their reward, whichever algorithm learns by it."""
+"""Common keys of the training recipes that name their reward, whichever algorithm learns by it."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -107,7 +107,7 @@ class RoundTraining(RewardedTraining):
 
 @dataclass(frozen=True)
 class Yardstick:
-    """What weights are judged by in the validation: its name in logs and in a teacher's provenance, how it is told, in
+    """Measure that judges weights in the validation: its name in logs and in a teacher's provenance, how it is told, in
     words and in a list, and whether the greatest is the best (1) or the least (-1)."""
 
     name: str
@@ -136,7 +136,7 @@ class RewardedConfig(Strict):
         return from_table(self.network, "network")
 
     def deployment(self) -> Deployment:
-        """Where the agents learn; nothing stands beside flows that learn."""
+        """Returns the network in which the agents learn; flows that learn have no other agents next to them."""
         return Deployment(self.built_network())
 
     @property

@@ -1,4 +1,4 @@
-"""What a training that goes round by round comes to."""
+"""Results of a training that goes round by round."""
 
 from dataclasses import dataclass
 

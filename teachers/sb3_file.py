@@ -70,7 +70,7 @@ def read_sb3(path: Path, file: PolicyFile, shapes: Shapes) -> dict[str, Array]:
 
 
 def _place(key: str) -> int:
-    """Where the layer of a tensor is computed; behind the others where that is not known."""
+    """Returns the place in which the layer of a tensor is computed; behind the others if it is unknown."""
     return next((n for n, begin in enumerate(_ORDER) if key.startswith(f"{begin}.")), len(_ORDER))
 
 

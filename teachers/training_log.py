@@ -1,4 +1,4 @@
-"""What a training measures as it goes: a table, a file for TensorBoard, and the curves as a picture.
+"""Measurements of a training as it goes: a table, a file for TensorBoard, and the curves as a picture.
 
     my-teacher.training/scalars.csv             a row a step, a column a scalar; empty where it was not measured
     my-teacher.training/events.out.tfevents.*   the same for `tensorboard --logdir my-teacher.training`
@@ -50,7 +50,7 @@ class TrainingLog:
         self._append(event_file.header(time.time()) + event_file.begun(time.time(), after + 1))
 
     def add(self, number: int, scalars: Mapping[str, float | None]) -> None:
-        """What one step measured; None or NaN: nothing."""
+        """Adds the measurements of one step; None or NaN: nothing."""
         row = {name: float(value) for name, value in scalars.items() if value is not None and isfinite(value)}
         self.rows.append((number, row))
         write_atomically(self.folder / CSV, self.table())
@@ -66,7 +66,7 @@ class TrainingLog:
         return text.getvalue()
 
     def names(self) -> list[str]:
-        """Of all scalars, in the order in which they first came."""
+        """Returns the names of all scalars, in the order in which they first came."""
         return list(dict.fromkeys(name for _, row in self.rows for name in row))
 
     def draw(self) -> None:

@@ -1,4 +1,4 @@
-"""What a decision led to: (observation, action, reward, next observation), from recorded decisions.
+"""Transitions of decisions: (observation, action, reward, next observation), from recorded decisions.
 
 A transition closes where the SAME agent decides next, whatever other agents decide in between: consecutive rows of one
 unbroken run in ``Trajectories``. The reward is a function of the event that the next decision is given: of what the
@@ -33,7 +33,7 @@ class RewardTerm(BaseModel):
     limit: float | None = Field(default=None, gt=0, exclude_if=lambda limit: limit is None)
 
     def value(self, read: Reading, place: Place) -> NDArray[np.float64]:
-        """Of each row that is read, or of all at once."""
+        """Returns the value of each row that is read, or of all at once."""
         value = np.asarray(self.feature.float_value(read, place), dtype=np.float64)
         held = value if self.limit is None else np.clip(value, -self.limit, self.limit)
         return np.asarray(self.weight * held**self.power, dtype=np.float64)
@@ -64,10 +64,10 @@ class Transitions:
 def transitions(
     trajectories: Trajectories, policy: Policy, reward: Sequence[RewardTerm], idle_every: int = 1, since_ps: int = 0
 ) -> Transitions:
-    """Of all agents. Those are left out of which part of the history is not on record, and of those that begin where
-    nothing happened (the event is all zero, as at an empty queue) all but each ``idle_every``-th decision of an agent:
-    whatever followed, so that what such a state is worth does not change. ``since_ps``: of those only that close from
-    then on; what lies before is history."""
+    """Returns the transitions of all agents. Those are left out of which part of the history is not on record, and of
+    those that begin where nothing happened (the event is all zero, as at an empty queue) all but each ``idle_every``-th
+    decision of an agent: whatever followed, so that what such a state is worth does not change. ``since_ps``: of those
+    only that close from then on; what lies before is history."""
     rows, valid = trajectories.float_rows(policy.observation)
     before, values = _closed(trajectories, policy.observation, valid, reward, idle_every, since_ps)
     return _between(rows, before, _taken(trajectories, policy)[before], values)
@@ -85,7 +85,7 @@ def growing(trajectories: Trajectories, policy: Policy, reward: Sequence[RewardT
 
 
 def _taken(trajectories: Trajectories, policy: Policy) -> NDArray[np.int64] | Floats32:
-    """What was decided in each row, as `Transitions` has it."""
+    """Returns the decision of each row, as `Transitions` has it."""
     decided, action = np.stack(list(trajectories.decided().values()), axis=1).astype(np.float64), policy.action
     if isinstance(action, Table):
         return np.asarray(action.label(1 + decided / 2**ACTION_BITS)[:, 0], dtype=np.int64)

@@ -1,9 +1,9 @@
 """How good a policy is in the network: closed-loop runs of many-to-one, one cost; if asked, of changing traffic too.
 
 At the reward's fixed point the link is full, nothing is lost and the mean RTT inflation is target * sqrt(N) + beta
-([RLCC] eq. 2). The cost is what is missing from that, and how far the latency swings about it. Where flows come and go
-there is no fixed point: the cost is what goodput and completion times lack of the ideal max-min allocation's with the
-same flows, and the loss.
+([RLCC] eq. 2). The cost is what is missing from that, and how far the latency swings about it. Flows that come and go
+have no fixed point: the cost is what goodput and completion times lack of the ideal max-min allocation's with the same
+flows, and the loss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,7 +70,7 @@ class Changing:
     @property
     def cost(self) -> float:
         """0 is perfect. Flows that take e times as long cost as much as a loss of 5 %, or 20 % of goodput missing.
-        Where no flow ends, none has ended a thousand times too late."""
+        If no flow ends, none has ended a thousand times too late."""
         missing = max(1.0 - self.goodput / self.ideal_goodput, 0.0)
         slower = exact.log(self.slowdown / self.ideal_slowdown if self.slowdown > 0 else 1000.0)
         return 20.0 * self.loss + 5.0 * missing + max(float(slower), 0.0)
@@ -83,7 +83,7 @@ class Changing:
 
 @dataclass(frozen=True)
 class Steady:
-    """So many flows at one receiver, measured for a while once they have settled."""
+    """Scenario of a number of flows at one receiver, measured once they have settled."""
 
     flows: int
     settle_ps: int
