@@ -1,4 +1,4 @@
-"""What becomes of a task, wherever it is done (netsim.places)."""
+"""Results of a task, wherever it is done (netsim.places)."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -16,6 +16,6 @@ class Lost:
 
 @dataclass(frozen=True)
 class Raised:
-    """What ``work`` raised in another process, on its way here."""
+    """Error that ``work`` raised in another process, on its way here."""
 
     error: Exception

@@ -4,9 +4,9 @@
     while (batch := env.recv()) is not None:
         env.send(multiplier=policy(batch))
 
-The semantics are those of a policy inside the simulator. With a decision latency L the simulator runs ahead from the
-first pending decision at time t only to t + L, when that decision takes effect: all decisions of that span form the
-batch, and none of them can depend on another's outcome. With L = 0 a batch is one decision.
+The semantics are those of a policy inside the simulator. If the decision latency is L, the simulator runs ahead from
+the first pending decision at time t only to t + L, when that decision takes effect. All decisions of that span form the
+batch, and none of them can depend on another's outcome. If L = 0, a batch is one decision.
 """
 
 from dataclasses import dataclass, field
@@ -151,7 +151,7 @@ class ArrayEnv(Measured):
         self._batch = None
 
     def _params(self, in_flight: InFlight, asked: Network) -> dict[str, NDArray[np.uint32]]:
-        """Of each flow, by what is known of its path."""
+        """Returns the parameters of each flow, by what is known of its path."""
         where = assembly.paths(self.scenario, *assembly.place(self.scenario, asked))
         return where.params(in_flight)
 

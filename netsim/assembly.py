@@ -34,7 +34,8 @@ HELD_UP_TIMEOUT_PS = 100 * MS
 
 
 def place(scenario: Scenario, network: Network) -> tuple[Topology, Network]:
-    """Where a scenario happens: its fabric or one switch, and the network with the rate of the fabric's NICs."""
+    """Returns the network of a scenario: its fabric or one switch, and the network with the rate of the fabric's
+    NICs."""
     if scenario.topology is None:
         return topology.star(scenario.hosts, scenario.receivers, network), network
     return scenario.topology, replace(network, link_gbps=scenario.topology.host_gbps)
@@ -135,7 +136,7 @@ def marking_at(gbps: float, net: Network) -> tuple[int, int, float]:
 
 
 def ends(network: Network, spec: Steering | None) -> "_core.Ends":
-    """What the ends of flows do in a network, as who steers them wants it."""
+    """Returns what the ends of flows do in a network, as their policy or baseline wants it."""
     net = fitted(network, spec)
     core = _core.Ends()
     core.burst_packets = net.burst_packets
@@ -163,13 +164,13 @@ def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: Steer
 
 
 def flows_interface(spec: Steering) -> Interface:
-    """Of what steers the flows; a baseline's decisions would be those of the usual one."""
+    """Returns the interface of what steers the flows; a baseline's decisions would be those of the usual one."""
     return FLOW_RATE if isinstance(spec, BaselineSpec) else interface_of(spec)
 
 
 def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
-    """What its flows are told of the place they are in: one switch says it as a fabric does. InputError where a base
-    RTT is longer than any that a device can be told."""
+    """Returns what its flows know of their place in the network; one switch gives it as a fabric does. InputError where
+    a base RTT is longer than any that a device can be told."""
     rtts_ns = np.rint(fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver")) / NS)
     if (longest := int(rtts_ns.max(initial=0))) >= 1 << RTT_BITS:
         raise InputError(
@@ -271,7 +272,7 @@ def probed(network: Network, probes: Probes | None) -> Network:
 
 
 def told_in(scenario: Scenario, network: Network, interface: Interface, period_ps: int, seed: int) -> Told:
-    """What agents that are no flows are told of the network in which a scenario happens."""
+    """Returns what agents that are no flows know of the scenario's network."""
     fabric, net = place(scenario, network)
     configs = (network_config(net, fabric), _fabric(fabric), _scenario(scenario, fabric, net, seed))
     return told_of(interface, configs, period_ps)
@@ -340,8 +341,8 @@ def network_config(net: Network, fabric: Topology) -> "_core.NetworkConfig":
 
 
 def headroom_bytes(net: Network, fabric: Topology) -> int:
-    """What the switch with the most links keeps for packets that come after it has told them to pause, and reserves;
-    nothing in a lossy network."""
+    """Returns the bytes that the switch with the most links reserves for packets that arrive after it has sent a pause;
+    0 in a lossy network."""
     if not net.lossless:
         return 0
     of_switch = np.zeros(fabric.switches)

@@ -115,7 +115,7 @@ class EcnSettings(_Strict):
 
 
 class BaselineSpec(_Strict):
-    """What a simulation needs of a hand-written algorithm. Each kind has its own parameters below."""
+    """Hand-written algorithm, as a simulation needs it. Each kind has its own parameters below."""
 
     needs_int: ClassVar[bool] = False
     transport: ClassVar[str | None] = None  # of its own; None: the network's

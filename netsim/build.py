@@ -39,7 +39,7 @@ def simulator_hash() -> str:
 
 @cache
 def build() -> Build:
-    """Of this machine."""
+    """Returns the build of this machine."""
     root, compiled = Path(__file__).parents[1], Path(_core.__file__).parents[1]
     emulator = package_hash(root / "emulator", *sorted((compiled / "emulator").glob("_fast*.so")))
     core_in_the_loop = package_hash(root / "rlcc" / "core_policy.py")

@@ -1,11 +1,11 @@
-"""Who decides in a network beside its flows: agents at other places, each kind under one decider.
+"""Deciders of a network besides its flows: agents at other places, each kind under one decider.
 
     marking = Cohort(policies.compiled(library, params, interface=QUEUE_MARKING), period_ps=100 * US)
     Simulation("many-to-one:64", baselines.by_name("dcqcn"), seed=1, cohorts=[marking])
 
 The agents are those of the decider's interface. Every period all of them are looked at, and each is asked; with
 ``level`` only those whose signal has crossed it since the last look, with ``idle`` only those that are busy ([ACC]
-section 4.2). What is decided holds ``latency_ps`` later, or when one of the device's ``engines`` has got to it. A
+section 4.2). A decision takes effect ``latency_ps`` later, or when one of the device's ``engines`` has got to it. A
 ``Wire`` makes a knob of one cohort a parameter of another.
 """
 
@@ -159,7 +159,7 @@ class Wire:
 
 
 def told_of(interface: Interface, configs: "Configs", period_ps: int) -> Told:
-    """What the interface's agents in a network are told of it. InputError where they cannot live there."""
+    """Returns what the interface's agents in a network know of it. InputError where they cannot live there."""
     try:
         return Told(*_core.told(interface.site_name, *configs, period_ps))
     except ValueError as error:
@@ -169,7 +169,7 @@ def told_of(interface: Interface, configs: "Configs", period_ps: int) -> Told:
 def named(columns: Mapping[str, Any], interface: Interface) -> Records:
     """Records as the core has them, by the names of their interface: an agent whose context keeps the knob in force has
     that, the action and the knobs that follow (columns: decision.policy.records), any other the knobs that were set.
-    Where it keeps a phase too, its phase before the decision, and who made the step."""
+    If it stores a phase too: its phase before the decision, and who made the step."""
     event = dict(zip(interface.event_names, columns["event"], strict=True))
     records = {"t_ps": columns["t_ps"], interface.agent: columns["agent"], "step": columns["step"], **event}
     if not interface.context:

@@ -1,4 +1,4 @@
-"""What a value means, as plain data to hash: two values have the same content where they are the same to a simulation.
+"""Meaning of a value, as plain data to hash: two values have the same content if they are the same to a simulation.
 
 Every field of a dataclass counts unless it is declared with ``compare=False``; so a new field is in every key at once.
 """
@@ -17,8 +17,8 @@ from decision.artefact.manifest import sha256
 
 
 def content(value: object) -> Any:
-    """Of a file by its bytes, of an object that says it itself (``content()``) by that. InputError where a value means
-    something in this process only."""
+    """Returns the content: of a file its bytes, of an object with a method ``content()`` the result of that. InputError
+    where a value means something in this process only."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

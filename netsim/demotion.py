@@ -1,15 +1,15 @@
 """Thresholds of priority queues that suit a workload: what [AUTO]'s quantised SJF and LAS are set to (section 6).
 
 A link of capacity 1 whose classes have strict priority, M/G/1 with preemption, first come first served within a class
-(Kleinrock 1976, section 4.7: multilevel queues). With s(b) the load of all that goes before or with the threshold b and
-R(b) half the arrival rate times the mean square of what a flow sends there, a flow waits
+(Kleinrock 1976, section 4.7: multilevel queues). Let s(b) be the load of all that goes before or with the threshold b,
+and R(b) half the arrival rate times the mean square of what a flow sends there. A flow then waits
 
     R(b) / ((1 - s(a)) (1 - s(b)))
 
-for the class between the thresholds a and b. With LAS a flow sends what lies between them there, and waits for each
-class that it reaches; with SJF it sends and waits in the class of its size. (Were a class's flows served by equal
-shares, the mean completion time would be the same for all thresholds: what each class loses the others gain.) So the
-mean wait is a sum over neighbouring thresholds, and the best of them are a shortest path.
+for the class between the thresholds a and b. Under LAS a flow sends what lies between them there, and waits for each
+class that it reaches; under SJF it sends and waits in the class of its size. (Were a class's flows served by equal
+shares, the mean completion time would be the same for all thresholds: what each class loses the others gain.) The mean
+wait is therefore a sum over neighbouring thresholds, and the best of them are a shortest path.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""Who decides in a network, but for one kind of agents, whose decider is taught or judged there.
+"""Deciders in a network, except for one kind of agents, whose decider is taught or judged there.
 
 Deployment()                                                       flows on a switch, and nothing else decides
 Deployment(flows=by_name("dcqcn"), interface=QUEUE_MARKING, period_ps=100 * US)
@@ -46,11 +46,11 @@ class Deployment:
 
     @property
     def cohort(self) -> int:
-        """Where their decisions are among an outcome's records."""
+        """Returns the place of their decisions among an outcome's records."""
         return 0 if self.flows is None else 1
 
     def places(self, scenario: str, seed: int, duration_ps: int) -> dict[str, NDArray[np.uint32]]:
-        """What each agent in question is told of the network, by name [agents]."""
+        """Returns what each agent in question knows of the network, by name [agents]."""
         drawn = instantiate(scenario, seed, duration_ps, self.network)
         if self.flows is None:
             return paths(drawn, *place(drawn, self.network)).places()
@@ -97,7 +97,7 @@ class Deployment:
 
 
 def _standing(interface: Interface) -> tuple[str, ...]:
-    """What has to be the same of two interfaces for one's decider to stand at the other's agents."""
+    """Returns the parts in which two interfaces must agree for one's decider to serve the other's agents."""
     if interface.agent == "flow":
         return (interface.agent,)
     return interface.agent, interface.site_name, *interface.mapped_names

@@ -5,7 +5,7 @@
     from = "20 ms"
     for = "10 ms"
 
-What is on the link or waits for it is lost, and so is what comes for it until the routes follow (`reroute`).
+Packets on the link or waiting for it are lost, and so are those that arrive for it until the routes follow (`reroute`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class Failure:
 
 
 def read(tables: object) -> tuple[Failure, ...]:
-    """Of a file's ``[[failures]]``."""
+    """Returns the failures of a file's ``[[failures]]``."""
     if not isinstance(tables, Sequence) or isinstance(tables, str):
         raise InputError('write [[failures]] with link = "leaf0-spine1", from = "20 ms" and for = "10 ms"')
     return tuple(_one(table) for table in tables)
@@ -62,7 +62,7 @@ class Change:
 
 
 def changes(failures: Sequence[Failure], fabric: Any, reroute_ps: int) -> list[Change]:
-    """What happens, in the order of time, where links fail: the routes follow ``reroute_ps`` later."""
+    """Returns the changes by failing links, in the order of time: the routes follow ``reroute_ps`` later."""
     ports = {failure: fabric.link_ports(failure.link) for failure in failures}
 
     def dead(at_ps: int) -> frozenset[int]:

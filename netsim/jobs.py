@@ -109,7 +109,7 @@ class Named:
         return self.number + (self.kind == "parameter-server")
 
     def plan(self, seed: int, machines: int) -> Plan:
-        """Of so many machines, at least those that it needs."""
+        """Returns the plan for this number of machines, which must be at least those that it needs."""
         if self.kind == "blocks":
             return blocks(machines, self, seed)
         make = {
@@ -143,9 +143,9 @@ def read(traffic: str) -> Named | None:
 
 def blocks(machines: int, asked: Named, seed: int) -> Plan:
     """Three computing nodes to one storage node; each request is a job of its own: a read is a request and the block
-    that answers it, a write the block and a response. Whose block, how long (even over the logarithms) and whether it
-    is read is drawn once. Further copies of what is written go to the storage nodes that come next, all at once, and
-    the response waits for them."""
+    that answers it, a write the block and a response. The owner, the length (even over the logarithms) and the
+    direction of each block are drawn once. Further copies of what is written go to the storage nodes that come next,
+    all at once, and the response waits for them."""
     plan = Plan(machines)
     storage = [m for m in range(machines) if m % 4 == 3]
     computing = [m for m in range(machines) if m % 4 != 3]

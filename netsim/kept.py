@@ -1,4 +1,4 @@
-"""What a trial gave, and a folder that keeps it under the trial's key."""
+"""Results of a trial, and a folder that stores them under the trial's key."""
 
 import io
 import json

@@ -18,16 +18,17 @@ SPREAD = ("mean", "p50", "p95", "p99")
 
 
 def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dict[str, float]:
-    """What is reported of one window of a simulation. Rates are fractions of the line rate; NaN: nothing to measure."""
+    """Returns the metrics of one window of a simulation. Rates are fractions of the line rate; NaN: nothing to
+    measure."""
     counts = window["counts"]
     seconds = (window["end_ps"] - window["begin_ps"]) * 1e-12
     fabric = scenario.topology
     line_bytes = (network.link_gbps if fabric is None else fabric.host_gbps) * 1e9 / 8 * seconds
     base_rtt_ps = network.base_rtt_ps if fabric is None else fabric.base_rtt_ps
-    # What a switch can pause: NICs, and ports that lead to it from other switches.
+    # Senders that a switch can pause: NICs, and ports that lead to it from other switches.
     links = scenario.hosts + (0 if fabric is None else len(fabric.ports) - fabric.receivers)
     pausable = links * len(network.class_weights)
-    # Of a fabric's machines those count that take part.
+    # Only machines of a fabric that take part count.
     senders, receivers = np.unique(scenario.column("host")), np.unique(scenario.column("receiver"))
     delivered = _delivered_bytes(window, scenario, network)
     sent = window["sent_packets"].astype(np.float64) * network.payload_bytes
@@ -112,7 +113,7 @@ def completion(window: dict[str, Any], scenario: Scenario, network: Network) -> 
 def by_part(
     window: dict[str, Any], scenario: Scenario, network: Network, goodput: NDArray[np.float64]
 ) -> dict[str, float]:
-    """Of the flows of each part of a mix: ``goodput`` of each flow [flows]."""
+    """Returns the metrics of the flows of each part of a mix: ``goodput`` of each flow [flows]."""
     whose = np.asarray(window["flow_cohort"])
     measured: dict[str, float] = {}
     for number, share in enumerate(window["shares"]):
@@ -136,8 +137,8 @@ def by_part(
 
 
 def start_metrics(early: dict[str, float], start: dict[str, float], window: dict[str, float]) -> dict[str, float]:
-    """What a run says of its start, from the metrics of its first moments, of all before the window, and of the window:
-    what was lost in the first moments, what between them and the window's end."""
+    """Returns the metrics of a run's start, from those of its first moments, of all before the window, and of the
+    window: what was lost in the first moments, what between them and the window's end."""
     later = start["dropped_packets"] - early["dropped_packets"] + window["dropped_packets"]
     return {
         "start_goodput": start["goodput"],
@@ -158,7 +159,7 @@ def _spread(before: str, after: str, values: NDArray[np.float64]) -> dict[str, f
 
 
 def _delivered_bytes(window: dict[str, Any], scenario: Scenario, network: Network) -> NDArray[np.float64]:
-    """Payload of each flow [flows]. What a last packet is short of a full one counts when the flow is done."""
+    """Payload of each flow [flows]. The shortfall of a last packet is subtracted when the flow is done."""
     full = window["delivered_packets"].astype(np.float64) * network.payload_bytes
     short = scenario.column("packets") * float(network.payload_bytes) - scenario.size_bytes(network.payload_bytes)
     done = np.bincount(window["completed_flow"], minlength=full.size)

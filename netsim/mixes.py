@@ -3,8 +3,8 @@
     mix = Mix((Part(native(policy, weights), 25), Part(by_name("dcqcn"), 75, klass=1)))
     simulate("many-to-one:64", mix, seed=1, network=Network(class_weights=(1, 3))).metrics["a_fair"]
 
-Which flows are whose the seed draws. What the two ends of a flow do (bursts, ACKs, CNPs, probes) is as who steers it
-asks; a queue has one marking, that of the first part of its class that brings one.
+Which flows are whose the seed draws. The two ends of a flow (bursts, ACKs, CNPs, probes) behave as its algorithm asks;
+a queue has one marking, that of the first part of its class that brings one.
 """
 
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ class Mix:
         return any(part.policy.needs_int for part in self.parts)
 
     def of_flows(self, flows: int, seed: int) -> NDArray[np.uint32]:
-        """Whose each flow is, by the number of the part [flows]: as many of each as it has per cent, by the largest
+        """Returns the part of each flow, by its number [flows]: as many of each as it has per cent, by the largest
         remainder, drawn by the seed. InputError where a part has none."""
         percent = np.array([part.percent for part in self.parts])
         number = flows * percent // 100
@@ -93,5 +93,5 @@ class Mix:
 
 
 def parts_of(spec: Steering | Mix | None) -> tuple[Steering | None, ...]:
-    """Who steers, one after the other; alone where it is no mix."""
+    """Returns the algorithms that steer, one after the other; only one if it is no mix."""
     return tuple(part.policy for part in spec.parts) if isinstance(spec, Mix) else (spec,)

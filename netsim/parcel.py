@@ -27,7 +27,7 @@ class Packed:
 
 @dataclass(frozen=True)
 class Packing:
-    """Of many values; a path that several name is read once."""
+    """Packing of many values; a path that several name is read once."""
 
     read: dict[Path, tuple[str, bytes]] = field(default_factory=dict)
 

@@ -1,5 +1,5 @@
-"""Where tasks are done: here, on threads (the simulator releases the GIL), in processes (netsim.processes), on the
-machines of a Ray cluster (netsim.ray_cluster).
+"""Places where tasks are done: here, on threads (the simulator releases the GIL), in processes (netsim.processes), on
+the machines of a Ray cluster (netsim.ray_cluster).
 
     with at_place(named("ray", jobs=8)):
         outcomes = trials.run(...)
@@ -23,8 +23,8 @@ NAMES = ("here", "threads", "processes", "ray", "ray://HOST:PORT")
 
 class Place(Protocol):
     def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer | Lost]]:
-        """``work`` of every task, each once, as they are done: (index of the task, its answer). What ``work`` raises is
-        raised; then, and where the caller stops, nothing goes on."""
+        """``work`` of every task, each once, as they are done: (index of the task, its answer). An error of ``work`` is
+        raised; then, and if the caller stops, nothing goes on."""
 
 
 class Here:
@@ -79,13 +79,13 @@ _current: ContextVar[Place | None] = ContextVar("place", default=None)
 
 
 def current_place() -> Place:
-    """Where trials run unless they are given a place: that of the innermost ``at_place``, else threads."""
+    """Returns the place of trials that are given none: that of the innermost ``at_place``, else threads."""
     return _current.get() or Threads()
 
 
 @contextmanager
 def at_place(place: Place) -> Iterator[None]:
-    """As long as it lasts, trials run there. What they give does not depend on it."""
+    """As long as it lasts, trials run there. Their results do not depend on it."""
     token = _current.set(place)
     try:
         yield

@@ -57,7 +57,7 @@ STAGE_PARTS = {"input": "ih", "state": "hh"}
 
 
 class PolicySpec(Protocol):
-    """What a simulation needs of a policy. One whose agents are no flows says so: ``interface``."""
+    """Policy, as a simulation needs it. One whose agents are no flows says so: ``interface``."""
 
     @property
     def needs_int(self) -> bool:
@@ -68,7 +68,7 @@ class PolicySpec(Protocol):
 
 
 def interface_of(policy: object) -> Interface:
-    """Whose event it is asked with and whose knobs it sets."""
+    """Returns the interface of its event and knobs."""
     interface = getattr(policy, "interface", FLOW_RATE)
     assert isinstance(interface, Interface)
     return interface
@@ -153,7 +153,7 @@ class NativePolicy:
 
 @dataclass(frozen=True)
 class Installed:
-    """What a decider in integers is told, and asks of its network, beside how it decides.
+    """Needs of a decider in integers besides its program: what it is told, and what it asks of its network.
 
     ``params``: the operator's, by their names in the interface; ``in_flight``: by which its cap follows other networks;
     ``probes``: when its flows ask for their RTT, where the network does not decide that; ``needs_int``: it reads queue
@@ -343,7 +343,7 @@ def decider(
     address: int, context_bytes: int, clock_mhz: float, installed: Installed, keep: object = None
 ) -> DeciderPolicy:
     """The core behind ``address``, a pointer to an ``rlcc_decider`` that ``keep`` owns. Each decision takes its cycles
-    at ``clock_mhz``; contexts are ``context_bytes`` long and begin as the interface says. Where the core faults a run
+    at ``clock_mhz``; contexts are ``context_bytes`` long and begin as the interface says. If the core faults, a run
     raises InputError with the core's own sentence."""
     if not isinstance(address, int) or not 0 < address < 2**64:
         raise InputError(f"{address!r} is no address of a core that decides")
@@ -359,7 +359,7 @@ def decider(
 def _params_of(
     interface: Interface, where: Paths | Told | None, in_flight: InFlight | None
 ) -> list[tuple[int, NDArray[np.uint32]]]:
-    """By their places in the interface."""
+    """Returns the parameters by their places in the interface."""
     if isinstance(where, Paths) and "in_flight_bytes" in interface.knob_names and in_flight is None:
         raise InputError(
             "the parameters cap what is in flight in the network that they are for; hand over the policy's in_flight, "
@@ -394,7 +394,8 @@ def _checked(policy: Policy, weights: Weights) -> dict[str, NDArray[np.float32]]
 
 
 def network_weights(policy: Policy, weights: Weights, trigger: bool = False) -> "_core.NetworkWeights":
-    """Of the policy, or of its trigger, whose hidden layers have ReLU and whose outputs nothing follows."""
+    """Returns the weights of the policy, or of its trigger, whose hidden layers have ReLU and whose outputs nothing
+    follows."""
     of, hidden, output = "", policy.architecture.activations, policy.output_activation
     if trigger and policy.trigger is not None:
         of, hidden, output = TRIGGER, ("relu",) * len(policy.trigger.hidden), "identity"
@@ -468,8 +469,8 @@ def _asks_programs(policy: Policy) -> bool:
 
 
 def _start_config(start: Start | None, place: Place) -> "_core.StartConfig | None":
-    """What is in force before a decision, and who makes it, as an integer program; None where the knob that was set
-    last is in force, and the network makes every step."""
+    """Returns what is in force before a decision, and who makes it, as an integer program; None if the knob that was
+    set last is in force and the network makes every step."""
     if start is not None:
         program, nodes = start_program(start, place)
         return _core.StartConfig(program_config(program), nodes.rate, nodes.made, program.state[0].node)

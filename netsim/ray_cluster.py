@@ -1,7 +1,7 @@
 """The machines of a Ray cluster (core tasks only): one that runs, or one of this machine that is started here.
 
-A node whose build is another is refused before it simulates anything. What a node or a worker leaves undone when it
-ends is lost, no more. Ray itself never tries again: that is whoever asked's to say, wherever tasks run.
+A node whose build is another is refused before it simulates anything. Only the unfinished work of a node or worker that
+ends is lost. Ray itself never tries again: that is whoever asked's to say, wherever tasks run.
 """
 
 import atexit

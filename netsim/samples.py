@@ -49,7 +49,7 @@ class Samples:
 
 
 def samples(parts: Sequence[Series], scenario: Scenario, network: Network, window: dict[str, Any]) -> Samples:
-    """Of a run recorded in parts, and the counts of its measurement window."""
+    """Returns the samples of a run recorded in parts, and the counts of its measurement window."""
     series = joined(parts)
     flow = np.asarray(window["completed_flow"], dtype=np.int64)
     took = (window["completed_finish_ps"] - window["completed_start_ps"]).astype(np.float64)

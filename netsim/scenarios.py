@@ -1,4 +1,4 @@
-"""Who sends what to whom, by name (docs/reference/scenarios.md) or built by hand.
+"""Traffic, senders and receivers, by name (docs/reference/scenarios.md) or built by hand.
 
 many-to-one:64           64 flows, 64 hosts of one queue pair each, one receiver
 many-to-one:4x16         the same from 4 hosts of 16 queue pairs each
@@ -64,7 +64,7 @@ PARSED_FLOWS = 1000
 
 @dataclass(frozen=True)
 class Flow:
-    """One flow. ``packets`` 0: unlimited. With a period it comes back, as a new flow, every ``period_ps``."""
+    """One flow. ``packets`` 0: unlimited. If it has a period, it comes back, as a new flow, every ``period_ps``."""
 
     host: int
     receiver: int
@@ -88,7 +88,7 @@ COLUMNS: dict[str, tuple[Any, int]] = {
 
 
 class Flows(Sequence[Flow]):
-    """Flows as columns, NumPy arrays of one length that are not to be written to. What is not given is 0."""
+    """Flows as columns, NumPy arrays of one length that are not to be written to. A column that is not given is 0."""
 
     def __init__(self, **columns: ArrayLike) -> None:
         length = max((np.size(column) for column in columns.values()), default=0)
@@ -300,8 +300,8 @@ def read(text: str) -> Recipe:
 
 
 def _phases(traffic: str, text: str) -> tuple[tuple[Load, ...], ...]:
-    """Phases, > between them, of groups, + between them. Where a workload has no load it is that of the next that has
-    one."""
+    """Phases, > between them, of groups, + between them. A workload without a load has that of the next one with a
+    load."""
     phases: list[tuple[Load, ...]] = []
     percent = 0
     for phase in reversed(text.split(">")):

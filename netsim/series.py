@@ -1,4 +1,4 @@
-"""What a network does over time: queues, flows' goodput and drops, sampled at even steps of a running simulation.
+"""Behaviour of a network over time: queues, flows' goodput and drops, sampled at even steps of a running simulation.
 
 series = record(Simulation("many-to-one:8", policy, seed=1), until_ps=10 * MS, every_ps=MS // 20)
 series.t_ps, series.queue_bytes.max(axis=1), series.flow_gbps

@@ -41,7 +41,7 @@ class Result:
 
 
 class Measured:
-    """What can be read of a running network, whoever decides in it."""
+    """Readings of a running network, for any decider in it."""
 
     scenario: Scenario
     network: Network
@@ -58,7 +58,7 @@ class Measured:
         return int(self._core.decisions(self._number(cohort)))
 
     def places(self) -> dict[str, NDArray[np.uint32]]:
-        """What each flow is told of the network, by name, to read its records by [flows]."""
+        """Returns what each flow knows of the network, by name, to read its records by [flows]."""
         return assembly.paths(self.scenario, *assembly.place(self.scenario, self.network)).places()
 
     def late_answers(self, cohort: int = 0) -> int:
@@ -220,7 +220,7 @@ class Simulation(Measured):
         return np.asarray(self._policy.memory(flows)).reshape(flows, -1)
 
     def observations(self) -> NDArray[np.float32]:
-        """What the network saw at each flow's last decision [flows, window x features]."""
+        """Returns what the network saw at each flow's last decision [flows, window x features]."""
         self._native()
         flows = len(self.scenario.flows)
         return np.asarray(self._policy.observations(flows)).reshape(flows, -1)

@@ -1,4 +1,5 @@
-"""Which agents live in a network, and what they are told of it. Where an interface's do: netsim/core/NAME_site.hpp."""
+"""Which agents live in a network, and what they are told of it. The agents of an interface live in
+netsim/core/NAME_site.hpp."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,18 +22,18 @@ SITES = tuple(interface.name for interface in INTERFACES.values() if interface.s
 
 @dataclass(frozen=True)
 class Paths:
-    """What flows are told of their network, which need not be the one that their policy was made for: as RL-CC's
+    """Knowledge of flows about their network, which need not be the one that their policy was made for: as RL-CC's
     equation 5 has it, each its own base RTT [flows]; and the rate of their NICs."""
 
     base_rtt_ns: NDArray[np.uint32] = field(repr=False)
     link_gbps: int
 
     def known(self) -> dict[str, NDArray[np.uint32]]:
-        """What a teacher is told of them [flows]."""
+        """Returns what a teacher knows of them [flows]."""
         return {"base_rtt_ns": self.base_rtt_ns}
 
     def places(self) -> dict[str, NDArray[np.uint32]]:
-        """What a teacher and a student are told of them, to read records by (decision.policy.records) [flows]."""
+        """Returns what a teacher and a student know of them, to read records by (decision.policy.records) [flows]."""
         return self.known() | self.params()
 
     def params(self, in_flight: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:
@@ -48,14 +49,14 @@ class Paths:
 
 @dataclass(frozen=True)
 class Told:
-    """What agents that are no flows are told of a network: how many they are, and the operator's parameters that it
+    """Knowledge of agents that are no flows about a network: how many they are, and the operator's parameters that it
     says, by their names [agents]."""
 
     agents: int
     values: Mapping[str, NDArray[np.uint32]] = field(repr=False)
 
     def known(self) -> Mapping[str, NDArray[np.uint32]]:
-        """What a teacher is told of them [agents]."""
+        """Returns what a teacher knows of them [agents]."""
         return self.values
 
 

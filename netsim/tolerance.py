@@ -37,7 +37,7 @@ class Allowance:
     share: float = 0.0
 
     def limit(self, reference: Mapping[str, float]) -> float:
-        """What is allowed beside this reference, in units of a difference."""
+        """Returns the difference that is allowed for this reference."""
         part = self.share * reference.get(self.metric, nan)
         return max(self.most, part) if part > 0 else self.most
 
@@ -86,7 +86,7 @@ only less fails, of loss only more: where the teacher loses nothing next to noth
 
 
 def allowance(name: str, text: str) -> Allowance | None:
-    """What ``text`` allows of the metric ``name``; None: anything."""
+    """Returns what ``text`` allows of the metric ``name``; None: anything."""
     metric = _metric(name)
     if text == "any":
         return None

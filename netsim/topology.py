@@ -105,7 +105,7 @@ class Topology:
         """Ports that each flow crosses, the receiver's last: flow i's are ``ports[offsets[i]:offsets[i + 1]]``.
 
         At each hop the flow's hash, SplitMix64 of its key, is divided by the number of equal ports: the remainder picks
-        one, the quotient goes on to the next hop. So choices at different hops are independent.
+        one, the quotient goes on to the next hop. Choices at different hops are therefore independent.
         """
         r = self._routes
         at = self._uplink[np.asarray(hosts, np.int64)]

@@ -4,7 +4,7 @@
     for outcome in run(trials, Processes(2), Kept(Path("runs"))):
         print(outcome.metrics["goodput"])
 
-What a trial gives depends on its content only: not on where it runs, nor on what was run before.
+A trial's result depends on its content only: not on where it runs, nor on what was run before.
 """
 
 import time

@@ -5,7 +5,8 @@
         episode.answer(policy(episode.observations))   # actions of flows that do not decide are not looked at
 
 A step is a batch of the array API (netsim/arrays.py): the decisions that fall within one decision latency, none of
-which can feel another's effect. So the run is that of the same policy inside the simulator, decision by decision.
+which can feel another's effect. The run therefore equals that of the same policy inside the simulator, decision by
+decision.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What is to be learned: a network, what its flows observe, how they act and what they are rewarded for.
+"""Task to learn: a network, what its flows observe, how they act and what they are rewarded for.
 
 The tables are those of a policy.toml and the features those of decision.policy.features: what is trained on a task
 becomes a teacher by writing the same tables down. Defaults: RL-CC's (section 3 and published code).
@@ -80,7 +80,7 @@ class Task:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What stands where in a row: the feature's kind and how many decisions ago."""
+        """Returns the names of a row's columns: the feature's kind and how many decisions ago."""
         o = self.observation
         return tuple(f"{feature.kind}_{back}" for back in range(o.window) for feature in o.features)
 
