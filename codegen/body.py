@@ -1,7 +1,7 @@
-"""What decides, as the emitter sees it: a student, a network or a model made elsewhere.
+"""Deciders, as the emitter sees them: a student, a network or a model made elsewhere.
 
 All have a name, a program and parameters, and are saved beside their C as one file that they can be emitted from again.
-What differs is here a method each: how the C is printed, what the header says, which vectors are worth trying.
+Each difference is a method here: how the C is printed, what the header says, which vectors are worth trying.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ from decision.policy.probes import Probes
 
 
 class Decider(Protocol):
-    """What decides: its file's form is its own."""
+    """A decider: its file's form is its own."""
 
     @property
     def name(self) -> str: ...
@@ -48,7 +48,7 @@ class Body:
         return {}
 
     def hash(self, folder: Path) -> str:
-        """What the decider goes by in the C: of its file in ``folder``."""
+        """Returns the decider's hash in the C: that of its file in ``folder``."""
         return sha256((folder / self.file).read_bytes())
 
     def probes(self) -> Probes | None:
@@ -74,11 +74,11 @@ class Body:
         raise NotImplementedError
 
     def words(self, lowered: LoweredProgram, printer: Printer) -> dict[str, Any]:
-        """What its templates may name beside what all may."""
+        """Returns what its templates may name besides what all templates may."""
         raise NotImplementedError
 
     def details(self, lowered: LoweredProgram) -> dict[str, Any]:
-        """What the manifest says of it; its ``form`` among it."""
+        """Returns the manifest's entries about it, among them ``form``."""
         raise NotImplementedError
 
     def initial(self, name: str, value: int) -> str:

@@ -36,7 +36,8 @@ class Limits:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was taken, and all that was considered: (form, predicted cycles, code bytes, table bytes, allowed)."""
+    """The form that was taken, and all that were considered: (form, predicted cycles, code bytes, table bytes,
+    allowed)."""
 
     lowered: Lowered
     considered: tuple[tuple[str, float, int, int, bool], ...]

@@ -1,4 +1,4 @@
-"""What in a firmware folder is not what its own decider and its options give, byte for byte.
+"""Differences of a firmware folder from what its own decider and its options give, byte for byte.
 
 A manifest tells a changed file, but anyone can seal a folder anew; only emitting it again tells whether it is ours.
 """

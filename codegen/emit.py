@@ -38,8 +38,9 @@ WORTH = 0.9
 
 @dataclass(frozen=True)
 class Emission:
-    """What to emit. ``fix``: parameters that become constants; ``seed``: of the random vectors; ``context_bytes``: what
-    the device keeps an agent, where that is less than the target's; ``prefix``: of all names in the C."""
+    """Options of an emission. ``fix``: parameters that become constants; ``seed``: of the random vectors;
+    ``context_bytes``: what the device keeps an agent, where that is less than the target's; ``prefix``: of all names in
+    the C."""
 
     target: str = "connectx6dx"
     seed: int = 0

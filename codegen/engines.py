@@ -1,4 +1,4 @@
-"""What instructions cost on an engine, for choosing between forms. A guess at what a compiler makes, in its cycles:
+"""Cycles of instructions on an engine, for choosing between forms. A guess at what a compiler makes, in its cycles:
 the proof and the core decide what is true (`rlcc verify`, `rlcc emulate`). The cycles are those of decision/cores.
 """
 

@@ -48,7 +48,7 @@ def fork_of(
         if not any(sums <= (sides[0] ^ sides[1]) for sums in asked):
             continue
         always |= sides[0] & sides[1]
-        # What a side needs of what comes later cannot be: no node is its own operand.
+        # A side cannot need a later node: no node is its own operand.
         sooner = _reached(program, [condition, *(a for n in selects for a in nodes[n].args)], operands, frozenset(), -1)
         before = tuple(n for n in used if n in always and n in sooner)
         after = tuple(n for n in used if n in always and n not in sooner and n not in selects)
@@ -60,7 +60,7 @@ def fork_of(
 def _reached(
     program: Program, roots: Iterable[int], operands: Operands, selects: frozenset[int], condition: int
 ) -> set[int]:
-    """What the roots need, of ``selects`` only their ``condition``."""
+    """Returns the nodes that the roots need, of ``selects`` only their ``condition``."""
     seen: set[int] = set()
     todo = list(roots)
     while todo:

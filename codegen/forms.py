@@ -58,7 +58,7 @@ class Lowered:
 
     @property
     def share(self) -> int:
-        """What each step of the feature ``direct`` adds to the place."""
+        """Returns what each step of the feature ``direct`` adds to the place."""
         return 0 if self.direct is None else share(self.groups, self.direct)
 
     @cached_property
@@ -71,7 +71,7 @@ class Lowered:
 
     @property
     def form(self) -> str:
-        """What it is, in a word."""
+        """Returns the form in a word."""
         parts = ["branches"] if self.branches else []
         parts += ["index"] if self.indexed else []
         if self.groups:
@@ -139,8 +139,8 @@ def questions_of(tree: Node) -> list[tuple[int, int]]:
 
 
 def table_of(tree: Node, questions: Sequence[tuple[int, int]], column: int) -> list[int]:
-    """What the leaves add to a sum by the index whose bit i says that question i is answered with yes. A combination
-    that no value can give (above a threshold, but not above a lower one) still gets an entry."""
+    """Returns what the leaves add to a sum, by the index whose bit i says that question i is answered with yes. A
+    combination that no value can give (above a threshold, but not above a lower one) still gets an entry."""
 
     def reached(node: Node, index: int) -> int:
         if isinstance(node, Leaf):

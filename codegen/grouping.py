@@ -29,7 +29,7 @@ MOST_GROUPS = 8
 
 
 def groupings(walk: Walk, limits: Sequence[int], engine: CostModel) -> list[Grouping]:
-    """What may share tables of so many entries, for each of the limits."""
+    """Returns the groups that may share tables, for each limit of entries."""
     sizes = _Sizes(walk)
     cycles = [worst(tree, walk, engine) for tree in walk.trees]
     chosen: dict[tuple[Cluster, ...], None] = {}
@@ -52,7 +52,7 @@ def groupings(walk: Walk, limits: Sequence[int], engine: CostModel) -> list[Grou
 
 
 def _stages(sizes: "_Sizes", most: int) -> Iterator[tuple[Cluster, ...]]:
-    """Of the greedy joining up to ``most`` entries, until ``EXACT`` clusters are left."""
+    """Yields the stages of the greedy joining up to ``most`` entries, until ``EXACT`` clusters are left."""
     clusters: list[Cluster] = [(tree,) for tree in range(len(sizes.walk.trees)) if sizes.entries((tree,)) <= most]
     yield tuple(clusters)
     while len(clusters) > EXACT and (pair := _closest(sizes, clusters, most)) is not None:
@@ -139,7 +139,7 @@ class _Sizes:
         return self._of(cluster) * len(frozenset[int]().union(*(self._columns[tree] for tree in cluster)))
 
     def bits(self, cluster: Cluster) -> int:
-        """Of the index of a table."""
+        """Returns the bits of a table's index."""
         return (self._of(cluster) - 1).bit_length()
 
     def _of(self, cluster: Cluster) -> int:

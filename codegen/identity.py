@@ -1,4 +1,4 @@
-"""What emitted C is called, and what tells one policy in an image from another.
+"""Names of emitted C, and the identity that tells one policy in an image from another.
 
 A prefix is the first word of every file and external name (``rlcc_decide``, ``RLCC_PARAMS_DEFAULT``): two policies in
 one image have two. A layout is what the fields of an agent's context mean: contexts that live through an update are

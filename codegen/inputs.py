@@ -41,13 +41,13 @@ def count(columns: Columns) -> int:
 
 
 def field_range(program: Program, key: str) -> tuple[int, int]:
-    """What the field can hold."""
+    """Returns the range of the field."""
     group, name = key.split(".")
     return STORAGE_RANGE[program.structures[group][name]]
 
 
 def plausible(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
-    """What a network could show, with the parameters at their defaults."""
+    """Returns a row that a network could show, with the parameters at their defaults."""
     row: Row = {}
     for signal in program.interface.event:
         assert signal.plausible is not None

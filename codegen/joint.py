@@ -68,7 +68,7 @@ class Group:
         return self.rests[self.columns.index(column)] if self.rests else 0
 
     def start(self, column: int) -> int:
-        """Where a sum's table begins in the array."""
+        """Returns the index at which a sum's table begins in the array."""
         return self.offset + self.columns.index(column) * self.size
 
 
@@ -136,7 +136,7 @@ def packed(walk: Walk, groups: Sequence[Group], *, size: int = 4) -> tuple[Group
     out.
 
     The bias goes into the tables of a sum, and where all that adds to it is in one group, so do its limits: its entries
-    are then the clamped sums themselves. What the tables cannot take is added to the last of them.
+    are then the clamped sums themselves. A rest that the tables cannot take is added to the last of them.
     """
     ordered = sorted(groups, key=lambda g: (-g.width, g.trees))
     left = {k: walk.sums[k].bias for group in groups for k in group.columns}
@@ -167,8 +167,8 @@ def packed(walk: Walk, groups: Sequence[Group], *, size: int = 4) -> tuple[Group
 
 
 def _fitting(table: Sequence[int], added: int, size: int) -> int | None:
-    """What can be added to all entries, the nearest to ``added``, so that each goes into ``size`` bytes; None where
-    they lie too far apart."""
+    """Returns the number nearest to ``added`` that fits all entries into ``size`` bytes when it is added to them; None
+    if they lie too far apart."""
     half = 1 << (8 * size - 1)
     low, high = -half - min(table), half - 1 - max(table)
     return min(max(added, low), high) if low <= high else None
@@ -231,5 +231,5 @@ def placings(groups: Sequence[Group], direct: int | None = None) -> tuple[Placin
 
 
 def share(groups: Sequence[Group], direct: int) -> int:
-    """What each step of a feature that is its own class adds to the word of all groups."""
+    """Returns what each step of a feature that is its own class adds to the word of all groups."""
     return sum(axis.stride << group.shift for group in groups for axis in group.axes if axis.feature == direct)

@@ -24,7 +24,7 @@ class Kernel:
 
     @property
     def plan(self) -> dict[str, Any]:
-        """What was chosen and what was considered."""
+        """Returns what was chosen and what was considered."""
         return self.choice.to_json()
 
     def c_source(self, symbol: str = "rlcc_trees") -> str:

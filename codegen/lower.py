@@ -105,7 +105,7 @@ def _runs(engine: CostModel, options: Options) -> list[tuple[str, Callable[[Walk
         ("limits", limits),
         ("reorder", lambda walk: reorder(walk, engine, options.optimise)),
     ]
-    # What is cheapest in the worst case may be dearer on average, and longer.
+    # The form that is cheapest in the worst case may be dearer on average, and longer.
     return [*runs, ("rebalance", lambda walk: rebalance(walk, engine))] if options.optimise == "worst" else runs
 
 

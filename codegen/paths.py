@@ -1,9 +1,9 @@
 """Inputs that visit every branch and every leaf of the emitted trees, visibly.
 
 A vector on a threshold finds an error in that comparison only if the other answers lead to it, if its two sides differ
-there, and if no clamp hides the difference. So for each branch one row on the threshold and one just above it are
-chosen, such that the other side would change the new rate or the new context; for each leaf, a row in which one unit
-more would.
+there, and if no clamp hides the difference. For each branch one row on the threshold and one just above it are
+therefore chosen, in which the other side would change the new rate or the new context. For each leaf a row is chosen in
+which one unit more would.
 """
 
 from collections.abc import Iterator, Sequence

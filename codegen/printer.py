@@ -67,7 +67,7 @@ class Printer:
         """Temporaries of the statement that is being printed."""
 
     def _physical(self, physical: Physical) -> Physical:
-        """Of a rank the value that it stands for."""
+        """Returns the value that a rank stands for."""
         ranked = ranked_features(self.program)
         ranked |= {k: tuple(f - 1 for f in counted.factors) for k, counted in multiples(self.program).items()}
         return lambda k, threshold: physical(k, ranked[k][threshold] if k in ranked else threshold)
@@ -148,7 +148,7 @@ class Printer:
         return f"{returns} rlcc_decide({', '.join(s.parameter() for s in structures(self.program))})"
 
     def result(self) -> str | None:
-        """What is returned: the only knob."""
+        """Returns the C of the return value: the only knob."""
         if len(self.program.results) > 1:
             return None
         return self._knob(self.program.results[0], self.program.interface.knobs[0])
@@ -181,7 +181,7 @@ class Printer:
         ]
 
     def _statement(self, number: int) -> list[Statement]:
-        """What gives the node its name."""
+        """Returns the statement that gives the node its name."""
         if number in self.lowered.sums:
             return self._trees(number)
         self._before = []
@@ -349,7 +349,7 @@ class Printer:
         return f"{consumer}_part" if consumer else node.op.name.lower()
 
     def _consumers(self) -> dict[int, str]:
-        """By node: what the next named node, field or knob that depends on it is called."""
+        """Returns by node the name of the next named node, field or knob that depends on it."""
         consumers = {s.node: s.name for s in self.program.state}
         consumers |= dict(zip(self.program.results, self.program.interface.knob_names, strict=True))
         for number in reversed(range(len(self.program.nodes))):
@@ -362,6 +362,7 @@ class Printer:
 def _fixed(node: Node) -> bool:
     """Whether the range leaves one value: then that is printed. (Trees and networks are printed whatever they give.)
 
-    So no shift by a type's whole width, which C leaves undefined, is ever printed: its result would be fixed at 0.
+    Therefore no shift by a type's whole width, which C leaves undefined, is ever printed: its result would be fixed at
+    0.
     """
     return node.low == node.high and node.op not in (Op.TREES, Op.NETWORK)

@@ -27,8 +27,8 @@ TREES_ONLY = "trees_only.c"
 
 @dataclass(frozen=True)
 class Source:
-    """What is printed: the body, its program as it came and as it was lowered, the parameters that are constants in
-    it. ``hash``: what the decider goes by; ``prefix``: of all names."""
+    """Source of what is printed: the body, its program as it came and as it was lowered, the parameters that are
+    constants in it. ``hash``: what the decider goes by; ``prefix``: of all names."""
 
     body: Body
     hash: str
@@ -109,7 +109,7 @@ def trees_only(walk: Walk) -> str:
 
 
 def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
-    """What every template may name, whatever decides: the structures and where the decider comes from."""
+    """Returns what every template may name, whatever decides: the structures and where the decider comes from."""
     program, body = source.lowered.program, source.body
     fields, size = context_layout(program)
     handed, used, tuned = structures(program), printer.signals(), printer.tuned()

@@ -3,7 +3,8 @@
     const uint32_t excess_wrapped = inflation - 1536U;                               below the floor it wraps
     excess = (excess_wrapped > 65535U) ? ((inflation > 1536U) ? 65535U : 0U) : excess_wrapped;
 
-What wraps is beyond every limit that leaves room for it, so only a value that is clamped asks which side it is on.
+A value that wraps is beyond every limit that leaves room for it, so only a value that is clamped asks which side it is
+on.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +26,7 @@ class Saturation:
 
 
 def saturations(program: Program, uses: Mapping[int, int], needed: Iterable[int]) -> dict[int, Saturation]:
-    """By the node of the minimum. ``uses``: how often a node is an operand."""
+    """Returns the saturations by the node of the minimum. ``uses``: how often a node is an operand."""
     written = set(program.outputs)
     matched: dict[int, Saturation] = {}
     for number in needed:

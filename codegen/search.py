@@ -1,4 +1,4 @@
-"""Where a feature lies among its thresholds: the cheapest search by comparisons.
+"""Place of a feature among its thresholds: the cheapest search by comparisons.
 
 Each interval between neighbouring thresholds ends in a word (a constant). An optimal alphabetic search tree is found by
 dynamic programming, with the costs as they are: a constant takes one instruction or two, a branch that falls through

@@ -158,7 +158,8 @@ def counters_kept(target: Target, signals: Set[str]) -> list[str]:
 
 
 def adapter_bytes(target: Target, signals: Set[str], knobs: Sequence[str], once_per_rtt: bool = False) -> int:
-    """What the target's adapter keeps a flow, for a policy that looks at ``signals`` and sets ``knobs``."""
+    """Returns the bytes that the target's adapter stores per flow, for a policy that looks at ``signals`` and sets
+    ``knobs``."""
     return (
         target.adapter_bytes
         + target.owner_bytes * once_per_rtt

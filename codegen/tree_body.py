@@ -20,7 +20,7 @@ from decision.policy.trigger import SAVED
 
 
 class TreeBody(Body):
-    """What every forest says of itself."""
+    """Properties that every forest has."""
 
     def vectors(self, program: Program, lowered: LoweredProgram, seed: int) -> tuple[Vectors, dict[str, Any]]:
         groups = lowered.forests[0].groups if len(lowered.forests) == 1 else ()

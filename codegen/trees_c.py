@@ -9,8 +9,8 @@ trees += (int32_t)leaves[(place >> 9U) & 0x7FU];
 A tree that adds to several sums is asked once: in branches, in the caller, each leaf adds its row; in a table, one
 index serves a table a sum. (Rows side by side would cost as many cycles and a wider field of the place.)
 
-Compilers copy what follows a leaf into it, above all where a tree asks other questions on other paths. Where there is
-one sum, such a tree is given the sum so far and gives the next; of equal sides what lies below comes first:
+Compilers copy what follows a leaf into it, above all where a tree asks other questions on other paths. If there is one
+sum, a tree of this kind is given the sum so far and gives the next; of equal sides what lies below comes first:
 
 static int32_t tree_07(const int32_t so_far, const int32_t f0) { int32_t sum; if (f0 <= 3) { sum = so_far + 5; } .. }
 
@@ -330,7 +330,7 @@ class TreePrinter:
         return (*used, *sorted({over for over in overs if over >= 0}))
 
     def _border(self, feature: int, threshold: int, spelled: Callable[[int], str]) -> str:
-        """What a feature is above where it is above a threshold."""
+        """Returns the value that a feature exceeds if it is above a threshold."""
         asked = self.lowered.walk.features[feature]
         if not asked.factors:
             return literal(threshold, self.types[feature])
@@ -425,7 +425,7 @@ class TreePrinter:
 
 
 def _parts(value: int) -> tuple[int, int]:
-    """What is added to the upper word and to the lower one, which an immediate holds."""
+    """Returns what is added to the upper word and to the lower one, which an immediate holds."""
     half = 1 << (UPPER - 1)
     lower = (value + half) % (2 * half) - half
     return (value - lower) >> UPPER, lower

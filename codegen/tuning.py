@@ -1,4 +1,4 @@
-"""What an operator sets of a firmware on a device: the parameters of its decision and, behind them, the adapter's own
+"""Settings of a firmware on a device by an operator: the parameters of its decision and, behind them, the adapter's own
 words, as the bytes in which the device keeps them (little-endian, each word at a multiple of its size).
 
     words = words_of(folder, "linux-bpf")                             one a C field, with its unit and range
@@ -83,8 +83,8 @@ def words_of(firmware: Path | Opened, target: str | None = None) -> tuple[Word, 
 
 
 def linux_words(line_rate_bytes: int, *, slow_start: bool, opens: bool) -> list[Word]:
-    """Of rlcc_tuning behind the parameters (firmware_templates/linux-bpf). ``slow_start``: the policy has one of its
-    own; ``opens``: the adapter brings TCP's, and hands the policy the rate that it ends with."""
+    """Returns the words of rlcc_tuning behind the parameters (firmware_templates/linux-bpf). ``slow_start``: the policy
+    has one of its own; ``opens``: the adapter brings TCP's, and hands the policy the rate that it ends with."""
     return [
         Word("line_rate_bytes", "bytes a second", 1, 1 << 40, line_rate_bytes, 8),
         Word("rate_start_q30", "line rate / 2^30", 0, LINE_RATE_Q30, 1 << (24 if slow_start else 27)),
@@ -182,7 +182,7 @@ def told(word: Word, values: Mapping[str, int]) -> str:
 
 
 def time_shift(base_rtt_ns: int) -> int:
-    """Of the unit of time, 2^shift ns, in which RTT_SPAN base RTTs are below what the policy sees."""
+    """Returns the shift of the unit of time, 2^shift ns, in which RTT_SPAN base RTTs are below what the policy sees."""
     shift = 0
     while shift < TIME_SHIFT_MOST and base_rtt_ns * RTT_SPAN >> shift >= 1 << RTT_BITS:
         shift += 1
@@ -239,7 +239,7 @@ def _whole(name: str, text: str) -> int:
 
 
 def _read(word: Word, text: str) -> int:
-    """What the device keeps for a quantity, rounded to nearest."""
+    """Returns the number that the device stores for a quantity, rounded to nearest."""
     if word.unit == "2^n ns":
         unit_ns = _scaled(word.quantity, text, TIME_PS, Fraction(1, 1000), "16 ns")
         if unit_ns not in [2**n for n in range(word.high + 1)]:
@@ -286,7 +286,7 @@ def _range(word: Word, values: Mapping[str, int]) -> str:
 
 
 def _falcon_words(line_rate_bytes: int, *, sized: bool) -> list[Word]:
-    """Of rlcc_rue_params behind the policy's (firmware_templates/falcon-rue)."""
+    """Returns the words of rlcc_rue_params behind the policy's (firmware_templates/falcon-rue)."""
     mega = line_rate_bytes // 10**6
     line_q16 = mega * FALCON_UNIT_PS * 2**16 // (FALCON_PACKET_BYTES * 10**6)
     words = [

@@ -1,4 +1,4 @@
-"""What the back end compiles: a decision's forest where it stands, walked once for all its sums.
+"""Unit that the back end compiles: a decision's forest where it stands, walked once for all its sums.
 
 Beside the trees it holds what the decision around them tells: the range of each feature (a threshold outside it decides
 nothing), the clamps behind each sum, and how often the features were seen where.
@@ -19,8 +19,8 @@ from decision.ir.forest import Forest, Leaf, Node, branches, leaves, value
 class Feature:
     """An integer input, ``low <= value <= high`` for all inputs. ``name`` is its identifier in the C.
 
-    With ``factors`` it counts how many of these multiples of feature ``over`` the value called ``name`` is above: it is
-    above threshold i where that is above ``factors[i]`` times the other."""
+    If it has ``factors``, it counts how many of these multiples of feature ``over`` the value called ``name`` is above:
+    it is above threshold i where that is above ``factors[i]`` times the other."""
 
     name: str
     low: int

@@ -79,7 +79,7 @@ def read_forest(path: Path) -> tuple[Forest, str]:
 
 
 def _read(path: Path) -> tuple[Forest | Model, str]:
-    """By what the file is, whatever it is called."""
+    """Returns the model and its library, by the file's contents and not by its name."""
     content = read_bytes(path)
     kind = formats.format_of(content)
     data = load_json(path) if kind == formats.JSON else None

@@ -1,9 +1,9 @@
 """The integer model held against the library that it came from, where that is installed.
 
-The reader may misunderstand a file; nothing behind it would notice. So the library itself predicts the rows of the
-vectors that lie on the grid, in a process of its own (predictions.py) with a limit of CPU time. A raw value that is off
-by more than the stated error, or another class where the margin says the same, is an InputError: no C is written.
-What could not be compared is said as such; it changes no byte of the firmware.
+The reader may misunderstand a file; nothing behind it would notice. The library itself therefore predicts the rows of
+the vectors that lie on the grid, in a process of its own (predictions.py) with a limit of CPU time. A raw value that is
+off by more than the stated error, or another class where the margin says the same, is an InputError: no C is written.
+Anything that could not be compared is reported; it changes no byte of the firmware.
 """
 
 import subprocess
@@ -37,7 +37,7 @@ NOT_ALIKE = "the file is not read as its library reads it: please report this wi
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a library says of rows: ``raw`` [N, outputs]; ``labels`` [N], where it gives classes by name."""
+    """Predictions of a library on rows: ``raw`` [N, outputs]; ``labels`` [N], if it gives classes by name."""
 
     raw: Floats
     labels: NDArray[np.str_] | None
@@ -87,7 +87,7 @@ def on_grid(model: Model, rows: Integers) -> Integers:
 
 
 def physical(model: Model, rows: Integers) -> Floats:
-    """What rows of integers stand for, in each feature's own unit."""
+    """Returns the values of rows of integers, in each feature's own unit."""
     values: Floats = rows / np.array([2.0**f.fraction_bits for f in model.features])
     return values
 
@@ -107,8 +107,8 @@ def compare(model: Model, kind: str, content: bytes, rows: Integers) -> Comparis
 
 
 def predicted(kind: str, content: bytes, names: Sequence[str], rows: Floats) -> Predictions | str:
-    """What the library of a model file says of rows [N, names] of values, in a process of its own; or why it says
-    nothing."""
+    """Returns the predictions of a model file's library on rows [N, names] of values, in a process of its own; or why
+    there are none."""
     with temporary.folder() as folder:
         source, given, out = folder / f"model{SUFFIXES[kind]}", folder / "rows.npz", folder / "predictions.npz"
         source.write_bytes(content)
@@ -215,7 +215,7 @@ def _judge_classes(model: Model, rows: Integers, sums: Integers, theirs: Predict
 
 
 def report_of(firmware: Path) -> Path:
-    """Where the report on a firmware folder's model stands: next to the folder, not in it."""
+    """Returns the path of the report on a firmware folder's model: next to the folder, not in it."""
     folder = firmware.resolve()
     return folder.with_name(f"{folder.name}.compared.json")
 

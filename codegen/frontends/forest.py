@@ -1,4 +1,4 @@
-"""What every front end reads a model into: trees of exact rationals, before any grid.
+"""Model that every front end reads: trees of exact rationals, before any grid.
 
 Libraries differ in how they ask (`x > b`, `x <= t`, `x < t`), in the float that they see an input as, and in where
 they keep scale, mean and average. Here all that is undone: a question is ``x > border`` or ``x >= border``, a leaf is

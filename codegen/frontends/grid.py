@@ -37,7 +37,7 @@ Border = tuple[Fraction, bool]
 
 @dataclass(frozen=True)
 class Range:
-    """What a feature can be, in its own unit; ``fraction_bits`` None: to be chosen."""
+    """Range of a feature, in its own unit; ``fraction_bits`` None: to be chosen."""
 
     low: Fraction
     high: Fraction

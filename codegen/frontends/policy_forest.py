@@ -96,7 +96,7 @@ class PolicyForest:
         return tuple(map(upwards, library_error(scaled, self.leaf_bits)))
 
     def rows(self, integers: Integers) -> Floats:
-        """What the model is handed [N, columns] where the student's features are ``integers`` [N, features]."""
+        """Returns the model's inputs [N, columns] if the student's features are ``integers`` [N, features]."""
         zeros = np.zeros(len(integers), dtype=np.int64)
         values = [c.values(zeros if c.feature is None else integers[:, c.feature]) for c in self.columns]
         return np.stack(values, axis=1)
@@ -124,7 +124,8 @@ class PolicyForest:
         return above if above == below else Branch(place, t, above, below)
 
     def _voting(self, forest: IntegerForest) -> IntegerForest:
-        """Of a model with one output and a cut, two: the cut, and the output. The first of equals is class 0."""
+        """Returns a forest of two outputs for a model with one output and a cut: the cut, and the output. The first of
+        equals is class 0."""
         if self.forest.task != "binary":
             return forest
         cut = threshold((self.forest.cut, self.forest.cut_or_equal), self.leaf_bits)

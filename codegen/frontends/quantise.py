@@ -53,7 +53,7 @@ def quantise(forest: Forest, grid: Grid) -> Model:
 
 
 def library_error(forest: Forest, bits: int) -> list[Fraction]:
-    """By how much each output with ``bits`` fraction bits can differ from the library's: upper bounds."""
+    """Returns upper bounds of how much each output with ``bits`` fraction bits can differ from the library's."""
     return _errors(forest, _columns(forest), bits)
 
 
@@ -160,9 +160,9 @@ def _rounding(bias: Fraction, column: Column, bits: int) -> Fraction:
 
 
 def _stray(forest: Forest, output: int, column: Column) -> Fraction:
-    """By how much the library's float sum can miss the exact one, in whatever order it adds: one rounding a tree, a
-    few for scale, mean and bias, each half a unit in the last place of at most all leaves together. Nothing where
-    every sum is a float."""
+    """Returns by how much the library's float sum can miss the exact one, in whatever order it adds. There is one
+    rounding per tree, and a few for scale, mean and bias. Each is half a unit in the last place of at most all leaves
+    together. Nothing where every sum is a float."""
     bias = forest.bias[output]
     reach = abs(bias) + sum(max(map(abs, leaves), default=Fraction(0)) for leaves in column)
     digits = _digits(bias, column)

@@ -69,7 +69,7 @@ def _boosting(estimator: Any) -> Forest:
 
 
 def _initial(estimator: Any, outputs: int) -> tuple[Fraction, ...]:
-    """What boosting starts from: zero, or a constant that does not look at the features."""
+    """Returns the start of boosting: zero, or a constant that does not depend on the features."""
     if isinstance(estimator.init_, str):
         return (Fraction(0),) * outputs
     if type(estimator.init_).__name__ not in ("DummyRegressor", "DummyClassifier"):
@@ -79,7 +79,7 @@ def _initial(estimator: Any, outputs: int) -> tuple[Fraction, ...]:
 
 
 def _leaves(tree: Any, share: int) -> Iterable[Value]:
-    """Of each node the mean of every target, or the share of every class."""
+    """Yields for each node the mean of every target, or the share of every class."""
     columns = tree.value[:, 0, :] if tree.n_outputs == 1 else tree.value[:, :, 0]
     return (Value(tuple(Fraction(float(v)) / share for v in row)) for row in columns)
 

@@ -1,10 +1,10 @@
 """Treelite's serialised models (``Model.serialize("model.tl")``), read with treelite, which is imported only here.
 
 Through it come LightGBM, XGBoost and the ensembles of scikit-learn. A node says with which operator it goes left. The
-float that the first library saw an input as is no longer known; the narrowest, float32, is assumed. What treelite does
-not keep (LightGBM's zero_as_missing, names, labels) is lost before: the predictions are treelite's, and the model says
-so. Every field that decides a value is known here or refused. treelite reads a file that was cut without a word, so
-what it writes of the model must be the file.
+float that the first library saw an input as is no longer known; the narrowest, float32, is assumed. Properties that
+treelite drops (LightGBM's zero_as_missing, names, labels) are lost before: the predictions are treelite's, and the
+model says so. Every field that decides a value is known here or refused. treelite reads a file that was cut without a
+word, so what it writes of the model must be the file.
 
 Types are those of the trees' own arrays: treelite 4 returns another field where the header is asked for
 ``leaf_output_type``.

@@ -47,8 +47,8 @@ def errors(
 
 
 def told(error: NDArray[np.float64], action: Action) -> dict[str, Any]:
-    """Of how many decisions; of a choice the share in which it is another, else root mean square, 99th percentile and
-    greatest error of the multiplier."""
+    """Returns the number of decisions and the error: for a choice the share of differing decisions, else root mean
+    square, 99th percentile and greatest error of the multiplier."""
     size = np.abs(error) if error.size else np.zeros(1)
     if isinstance(action, Choice):
         return {"decisions": int(error.size), "differ": round(float(np.mean(size)), 8)}

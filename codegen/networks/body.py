@@ -112,7 +112,8 @@ def _layers(policy: NetworkPolicy) -> str:
 
 
 def _check_report(report: Mapping[str, Any]) -> None:
-    """What stands in comments of the C are numbers, also where the policy was read from a file."""
+    """Raises InputError unless the report's entries in comments of the C are numbers, also if the policy was read from
+    a file."""
     try:
         held = report["held_out"]
         if report["form"] not in NETWORK_FORMS:

@@ -1,4 +1,4 @@
-"""What a teacher computes on recorded decisions, layer by layer, in doubles: ranges to calibrate on, and its actions.
+"""Values of a teacher on recorded decisions, layer by layer, in doubles: ranges to calibrate on, and its actions.
 
 fc0, fc1, ..    after their activation [N, units]
 hidden, cell    of the LSTM after each decision [N, units]

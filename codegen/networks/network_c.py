@@ -77,7 +77,7 @@ def named_matrices(network: Int8Network) -> list[tuple[str, Matrix]]:
 
 
 def described(network: Int8Network) -> dict[str, Any]:
-    """What the template names of a network."""
+    """Returns the names that the template uses of a network."""
     steps, takes = [], "int16_t"
     for k, layer in enumerate(network.layers):
         gives = width_type(layer.high)

@@ -128,8 +128,8 @@ def _network(
 
 def _choosing(action: Choice, weight: Floats, bias: Floats, step: Floats) -> Matrix:
     """The outputs of a choice, in one unit for all rows, so that they compare: the coarsest that a weight of theirs
-    needs. What is the same for all rows of a group decides nothing and takes no bits: they are worth so much more than
-    their mean."""
+    needs. A value common to all rows of a group decides nothing and takes no bits: each row counts relative to their
+    mean."""
     apart = [part - part.mean(axis=1, keepdims=True) for part in action.split(weight.T)]
     weight = np.concatenate(apart, axis=1).T
     bias = np.concatenate([part - part.mean() for part in action.split(np.atleast_2d(bias))], axis=1)[0]
@@ -199,7 +199,7 @@ def _inputs(policy: Policy, w: Mapping[str, Floats], data: Recorded) -> tuple[In
 
 
 def _unit(feature: AnyFeature, shift: int) -> float:
-    """What one unit of the int16 adds to what the teacher sees."""
+    """Returns what one unit of the int16 adds to the teacher's input."""
     if isinstance(feature, RlCcCongestion | PccRlCongestion):
         return float(-feature.factor * 2.0 ** ((shift - feature.fraction_bits) / 2))
     known = FRACTION_BITS.get(feature.kind)

@@ -1,6 +1,6 @@
 """Recorded decisions as rows of a network's inputs: the teacher's float ones and the firmware's int16 ones.
 
-Runs of several networks are put behind each other. What the decision before did is taken from the record, so both see
+Runs of several networks are put behind each other. The previous decision's effect is taken from the record, so both see
 the same past; an LSTM's state is each one's own.
 """
 
@@ -54,8 +54,8 @@ def recorded(policy: Policy, parts: Iterable[Trajectories]) -> Recorded:
 
 
 def split(parts: Iterable[Trajectories], *, every: int, most: int) -> tuple[list[Trajectories], list[Trajectories]]:
-    """Decisions to calibrate on and decisions held out: of every network each ``every``-th flow is held out. Of large
-    networks only some flows are taken, so that neither has more than ``most`` decisions a network."""
+    """Decisions to calibrate on and decisions held out: of every network each ``every``-th flow is held out. Large
+    networks give only some of their flows, so that neither has more than ``most`` decisions per network."""
     calibration: list[Trajectories] = []
     held_out: list[Trajectories] = []
     for part in parts:
@@ -74,7 +74,7 @@ def split(parts: Iterable[Trajectories], *, every: int, most: int) -> tuple[list
 
 
 def integer_rows(policy: Policy, inputs: tuple[Input, ...], data: Recorded) -> Integers:
-    """What the firmware's network sees [N, inputs], newest decision first."""
+    """Returns the inputs of the firmware's network [N, inputs], newest decision first."""
     return np.concatenate([_integer_rows(policy, inputs, part) for part in data.parts])
 
 

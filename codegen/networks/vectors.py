@@ -2,7 +2,7 @@
 
 Each layer's unit at 0, between and saturated, each gate likewise, each entry of the tables, sums as large as weights
 and states make them, cells and hidden values at their extremes, and walks: decisions one after the other from a new
-flow. Of many candidates the first that does something new is kept.
+flow. The first of many candidates that does something new is chosen.
 """
 
 from dataclasses import dataclass
@@ -68,8 +68,8 @@ def new_cases(cases: NDArray[np.int64]) -> list[int]:
 
 
 def cases(network: Int8Network, operands: Integers) -> Integers:
-    """What each row of operands makes the network do, one column a place: units at 0, between, saturated; which entry
-    of which table."""
+    """Returns what each row of operands makes the network do, one column per place: units at 0, between, saturated;
+    which entry of which table."""
     columns: list[Integers] = []
     x = operands[:, : network.inputs]
     for layer in network.layers:
@@ -95,7 +95,7 @@ def _lstm_cases(lstm: Lstm, x: Integers, state: Integers) -> tuple[list[Integers
     entry = np.sort(_tanh_place(z), axis=1)[:, [0, lstm.units, -1]]
     sides = [_side(z), _side(spread), (np.abs(new_cell) == GATE_MAX).astype(np.int64)]
     ends = (np.abs(new_hidden) == lstm.hidden_max).astype(np.int64) * np.sign(new_hidden)
-    # Of a hidden value at its end, whether it had to be clamped: both factors are then nearly 1.
+    # For a hidden value at its end, whether it had to be clamped: both factors are then nearly 1.
     gate = ((1 << UNIT_BITS) + tanh_of(np.clip(z[:, 3 * lstm.units :], -GATE_MAX, GATE_MAX))) >> 1
     size = np.abs(gate * tanh_of(np.clip(spread, -GATE_MAX, GATE_MAX)))
     clamped = ends * (size > (2 * lstm.hidden_max + 1) << (2 * UNIT_BITS - lstm.hidden_bits - 1))
@@ -109,7 +109,7 @@ def _side(z: Integers) -> Integers:
 
 
 def _last_bit(table: Integers, size: Integers, bits: int) -> Integers:
-    """Where an interpolated value is just rounded up, or just not: 2, 1, else 0."""
+    """Returns 2 where an interpolated value is just rounded up, 1 where just not, else 0."""
     held = np.clip(size, 0, (1 << bits) * (len(table) - 1) - 1)
     place, rest = held >> bits, held & ((1 << bits) - 1)
     part = ((table[place + 1] - table[place]) * rest) & ((1 << bits) - 1)

@@ -1,5 +1,5 @@
-"""What follows the trees' sum by constants goes into the table that gives it: a table of multipliers, shifted as the
-product wants them, in place of additions and shifts behind the look-up.
+"""Operations by constants on the trees' sum go into the table that gives the sum: a table of multipliers, shifted as
+the product wants them, in place of additions and shifts behind the look-up.
 
     sum = leaves[place];  multiplier = (sum + 65536) << 14        =        multiplier = leaves[place]
 
@@ -28,7 +28,7 @@ class Tail:
 
 
 def tail_of(program: Program, number: int) -> Tail:
-    """What follows a node by constants alone."""
+    """Returns the operations that follow a node by constants alone."""
     tail, at, written = Tail(), number, set(program.outputs)
     while at not in written:
         users = [n for n, node in enumerate(program.nodes) if at in node.args]

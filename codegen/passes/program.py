@@ -46,7 +46,7 @@ class LoweredProgram:
 
     @property
     def choice(self) -> Choice | None:
-        """Of the last walk."""
+        """Returns the choice of the last walk."""
         return self.walks[-1].choice if self.walks else None
 
     @property
@@ -63,7 +63,7 @@ class LoweredProgram:
         return next(walked for walked, sums in of if any(self.program.nodes[n].imm == node.imm for n in sums))
 
     def walked_together(self) -> list[frozenset[int]]:
-        """Of each walk the nodes of the trees, without the clamps behind them."""
+        """Returns for each walk the nodes of the trees, without the clamps behind them."""
         return [frozenset(self._trees(number) for number in walked.sums) for walked in self.walks]
 
     def _trees(self, number: int) -> int:
@@ -122,8 +122,8 @@ def _apart(program: Program, sums: Sequence[int]) -> list[list[int]]:
 def _walked(
     program: Program, sums: Sequence[int], options: Options, known: Sequence[Histogram], *, first: bool, alone: bool
 ) -> tuple[Walked, set[int], list[Dump]]:
-    """Some of the sums lowered, the nodes that they take over, and the trees after each pass. What is counted for
-    others besides is counted by the ``first``."""
+    """Some of the sums lowered, the nodes that they take over, and the trees after each pass. A feature that is counted
+    for others too is counted by the ``first``."""
     args = program.nodes[sums[0]].args
     chains = [_clamps(program, number) for number in sums]
     ranges = [(program.nodes[a].low, program.nodes[a].high) for a in args]

@@ -1,7 +1,7 @@
 """Drop what no input reaches: a threshold outside its feature's range, or already decided on the path; a branch whose
 sides are equal.
 
-An oblivious tree asks the same question on every path of a level, also where an earlier answer has decided it. Such a
+An oblivious tree asks the same question on every path of a level, also where an earlier answer has decided it. The
 branch could never be taken: it costs cycles and trips MISRA's rules on conditions that are always true.
 """
 

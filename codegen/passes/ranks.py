@@ -5,8 +5,8 @@ above. The next decision then has its column of a table without a search, and on
     after    trees ask rank_1 > 0, > 1;                 context.rank_1 = (congestion > 811) + (congestion > 11535)
 
 The thresholds are those of all ages of the value that the trees look at, so that a rank that grows older is copied.
-A rank that a corrupted context holds is cut to the greatest that there is. Of a new agent's context, which is zeroed,
-the rank is 0 as the value was, which lies above no threshold that is not negative.
+A rank that a corrupted context holds is cut to the greatest that there is. The rank in a new agent's zeroed context is
+0, as the value was: 0 lies above no threshold that is not negative.
 
 This is another program: its context holds something else. For every context that can come about it decides the same:
 ``decision.ir.ranks.with_values`` reads it back.

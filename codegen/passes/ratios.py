@@ -5,7 +5,7 @@
 
 The trees' feature is then how many of these multiples the dividend is above; the search for its place among them
 (codegen/search.py) never computes it. This is another program, equal for every input: ``decision/ir/quotients.py`` has
-the proof, and reads it back. What else needs the quotient (a context that keeps it) keeps the division.
+the proof, and reads it back. Another use of the quotient (a context that stores it) keeps the division.
 """
 
 from collections.abc import Callable

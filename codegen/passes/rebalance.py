@@ -5,9 +5,9 @@ value is a leaf; of any other the cheapest tree is the cheapest question with th
 
     cost(box) = least over the thresholds inside of   ask + max(not taken + dearer half, taken + cheaper half)
 
-What a library grew leaf by leaf may be a long chain; here no path is longer than it has to be. The tree as it came is
-one of those that are weighed. Boxes are taken by their extents, smallest first: all boxes of one size are one array.
-A tree that adds to several sums stays: its leaves are long, and the cheapest tree repeats some.
+A tree that a library grew leaf by leaf may be a long chain; here no path is longer than it has to be. The tree as it
+came is one of those that are weighed. Boxes are taken by their extents, smallest first: all boxes of one size are one
+array. A tree that adds to several sums stays: its leaves are long, and the cheapest tree repeats some.
 """
 
 from collections.abc import Mapping, Sequence
