@@ -24,8 +24,8 @@ from emulator.vectors import packed
 
 @dataclass(frozen=True)
 class Build:
-    """What the compiler made of a firmware. ``linked`` and ``facts`` are None where it calls what nothing defines:
-    ``calls``; ``provided``: calls of what is linked with it; ``static``: writable static data that it has."""
+    """Objects that the compiler made of a firmware. ``linked`` and ``facts`` are None where it calls what nothing
+    defines: ``calls``; ``provided``: calls of what is linked with it; ``static``: writable static data that it has."""
 
     firmware: Firmware
     toolchain: Toolchain
@@ -37,7 +37,7 @@ class Build:
 
     @property
     def image(self) -> Image:
-        """What is loaded and run; InputError where there is none."""
+        """Returns the image that is loaded and run; raises InputError if it is missing."""
         if self.linked is None:
             raise InputError(f"{self.firmware.source} needs what the engine has not: {', '.join(self.calls)}")
         return self.linked
@@ -48,7 +48,7 @@ class Build:
 
     @property
     def program(self) -> Program:
-        """What the machine code is held to."""
+        """Returns the program that the machine code is compared with."""
         return self.firmware.program
 
     @property
@@ -71,7 +71,7 @@ class Build:
 
 
 def build(firmware: Firmware, tools: Toolchain) -> Build:
-    """Compile and link. What is wrong with the object code is in the result; C that does not compile raises
+    """Compile and link. Faults of the object code are in the result; C that does not compile raises
     InputError."""
     with temporary.folder() as folder:
         return build_in(folder, firmware, tools)[0]

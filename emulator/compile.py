@@ -62,7 +62,7 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What makes machine code for an engine, looked up once: its profile, a compiler for its core, a level."""
+    """Tools that make machine code for an engine, looked up once: its profile, a compiler for its core, a level."""
 
     profile: Profile
     compiler: Compiler
@@ -161,7 +161,7 @@ def compile_sources(sources: Sources, tools: Toolchain, *, folder: Path, lines: 
 
 
 def missing_calls(policy: PolicyObject) -> list[str]:
-    """What the policy calls and nothing defines, as ``call of NAME``."""
+    """Returns what the policy calls and nothing defines, as ``call of NAME``."""
     provided = {f"call of {name}" for name in MULTIPLICATION} if policy.runtime else set()
     calls, _ = undefined_and_static(policy.path)
     return [call for call in calls if call not in provided]

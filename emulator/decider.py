@@ -1,6 +1,6 @@
 """The core in the loop: a firmware on its own Verilated core, to be called one decision at a time through a C pointer.
 
-What it is called through is decision/include/rlcc_decider.h. The agent's context, the event and the parameters are
+It is called through decision/include/rlcc_decider.h. The agent's context, the event and the parameters are
 copied into the engine's data memory before each decision, the context and the knobs back after it; a context at another
 address than the call before is another agent's, which the data cache does not hold.
 """

@@ -43,7 +43,7 @@ class Firmware:
 
     @property
     def folder(self) -> Path:
-        """Where it was read, to name it; its files are in ``manifest``."""
+        """Returns the folder that was read, to name it; its files are in ``manifest``."""
         return self.manifest.folder
 
     @property
@@ -52,7 +52,7 @@ class Firmware:
 
     @property
     def prefix(self) -> str:
-        """What its names begin with."""
+        """Returns the first word of its names."""
         return prefix_of(self.manifest)
 
     def named(self, name: str) -> str:

@@ -90,7 +90,7 @@ def _run(program: Path, stream: bytes) -> tuple[subprocess.CompletedProcess[byte
 
 
 def _complaint(stderr: str, returncode: int) -> str:
-    """What the sanitizer said (GCC: "runtime error: ...", Zig: "panic: ..."), or how the program ended."""
+    """Returns the sanitizer's message (GCC: "runtime error: ...", Zig: "panic: ..."), or how the program ended."""
     said = re.search(r"(?:runtime error|panic): (.*)", stderr)
     if said:
         return said[1].strip()

@@ -97,7 +97,7 @@ def _rows(dwarf: Any, unit: Any, source: str) -> list[tuple[int, int, int]]:
             continue
         name = files[state.file - 1].name.decode() if 0 < state.file <= len(files) else ""
         ours = Path(name).name == source and not state.end_sequence
-        # Of several rows at one address the last with a line counts: the earlier ones have no instruction.
+        # The last of several rows at one address that has a line counts: the earlier ones have no instruction.
         if ours and (state.line or state.address not in rows):
             rows[state.address] = state.line
         elif not ours:

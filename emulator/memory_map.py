@@ -1,4 +1,4 @@
-"""Where things lie on the emulated engine: code at 0, data at 0x1000_0000, each in its own memory.
+"""Memory map of the emulated engine: code at 0, data at 0x1000_0000, each in its own memory.
 
 instruction memory           data memory
 0x0000_0000 trap handler     0x1000_0000 words for a0, a1, ...; +32 result; +36 mcause; +40 mepc

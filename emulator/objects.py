@@ -57,7 +57,7 @@ class Image:
 
 @dataclass(frozen=True)
 class CodeFacts:
-    """What the linked program is made of. ``stack_bytes`` is None when it has no static bound."""
+    """Facts about the linked program. ``stack_bytes`` is None when it has no static bound."""
 
     code_bytes: int
     table_bytes: int
@@ -66,7 +66,7 @@ class CodeFacts:
 
 
 def undefined_and_static(policy_object: Path) -> tuple[list[str], list[str]]:
-    """What the policy's object calls but does not define, and the writable static data that it has."""
+    """Returns what the policy's object calls but does not define, and the writable static data that it has."""
     with _elf(policy_object) as elf:
         calls = [f"call of {s.name}" for s in _symbols(elf) if s["st_shndx"] == "SHN_UNDEF" and s.name]
         writable = [

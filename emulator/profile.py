@@ -179,7 +179,7 @@ class TableMemory(_Table):
 
 
 class Limits(_Table):
-    """What the engine allows a policy: bytes of context a flow, of stack, of code, of constant tables."""
+    """Limits of the engine for a policy: bytes of context a flow, of stack, of code, of constant tables."""
 
     context_bytes: Annotated[int, Field(ge=4, le=65536, multiple_of=4)]
     stack_bytes: Annotated[int, Field(ge=16, le=65536, multiple_of=16)]
@@ -241,7 +241,7 @@ class Profile(_Table):
         return self
 
     def meaning(self) -> dict[str, Any]:
-        """What the profile says, as plain data without its reasons: two with the same meaning are the same engine."""
+        """Returns the profile as plain data without its reasons: two with the same meaning are the same engine."""
         parts = ("core", "clock", "instruction_memory", "data_memory", "table_memory", "limits")
         reasons = {part: {"reason"} for part in parts}
         return self.model_dump(mode="json", exclude=reasons, exclude_none=True)

@@ -1,4 +1,4 @@
-"""What an emulation found: cycles of one decision, equality with the model, and facts about the object code."""
+"""Results of an emulation: cycles of one decision, equality with the model, and facts about the object code."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any

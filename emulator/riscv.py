@@ -11,7 +11,7 @@ RA, T0, SP = 1, 5, 2
 
 
 class Kind(Enum):
-    """What an instruction means for control flow, the stack and the rules."""
+    """Kind of an instruction for control flow, the stack and the rules."""
 
     PLAIN = auto()
     BRANCH = auto()  # conditional; target

@@ -58,7 +58,7 @@ class RtlFault:
 
 @dataclass(frozen=True)
 class RtlRun:
-    """What the core did. The arrays are as long as the number of calls that returned.
+    """Run of the core. The arrays are as long as the number of calls that returned.
 
     ``between``: the cycles before each call since the one before it returned: the runner's own. ``entering``: of these,
     from the call to the entry. ``instruction_misses``, ``data_misses``: in the profile's caches during the call.

@@ -34,8 +34,8 @@ def emulate(
 
 
 def run_vectors(build: Build, progress: Progress | None = None) -> EmulationReport:
-    """Check the object code and run all vectors on the RTL. What is wrong with the policy itself (a mismatch, a fault,
-    forbidden code) is in the report."""
+    """Check the object code and run all vectors on the RTL. Faults of the policy itself (a mismatch, a trap, forbidden
+    code) are in the report."""
     if build.linked is None:
         return _report(build, None, {})
     if progress:
@@ -96,7 +96,7 @@ def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> E
 
 
 def _told(firmware: Firmware, cycles: NDArray[np.uint64]) -> dict[str, Cycles]:
-    """By what each vector's decision says of itself."""
+    """Returns the cycles by what each vector's decision reports."""
     vectors, told = firmware.vectors, {}
     for knob in firmware.program.interface.knobs:
         for value in range(knob.low, knob.high + 1) if knob.tells else ():
@@ -107,7 +107,7 @@ def _told(firmware: Firmware, cycles: NDArray[np.uint64]) -> dict[str, Cycles]:
 
 
 def _limits(firmware: Firmware, engine: Profile, facts: CodeFacts | None) -> list[str]:
-    """What the engine cannot hold."""
+    """Returns the limits of the engine that are exceeded."""
     limits = engine.limits
     needs = [("context", firmware.context_bytes, limits.context_bytes)]
     if facts:

@@ -1,6 +1,6 @@
 """Samples that a device took of its own decisions: of every n-th what it was called with, as the compiler lays it out,
-one behind another (rlcc_monitor.h). Where the trees were asked is computed from that here, by the firmware's own
-program: the card counts nothing, and its decision stays the one that was proved."""
+one behind another (rlcc_monitor.h). The states in which the trees decided are computed from that here, by the
+firmware's own program: the card counts nothing, and its decision stays the one that was proved."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +23,8 @@ def sample_type(firmware: Firmware) -> np.dtype[np.void]:
 
 
 def visits_of(student: str, firmware: Firmware, path: Path) -> Visits:
-    """Of the samples in a file; ``student``: the hash of the firmware's. Features that the context keeps as ranks have
-    no intervals of their own. InputError where the file holds no whole number of samples."""
+    """Returns the visits of the samples in a file; ``student``: the hash of the firmware's. Features that the context
+    keeps as ranks have no intervals of their own. InputError where the file holds no whole number of samples."""
     forest = firmware.program.forest
     if forest is None:
         raise InputError(f"{firmware.folder} holds a network, which has no thresholds; visits are of trees")

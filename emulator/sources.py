@@ -1,9 +1,9 @@
 """The C of a firmware as a compiler gets it: checked word by word, and copied into a folder that holds nothing else.
 
-A compiler opens what C names and assembles what C quotes. So what it is given is less than C: the characters, words and
-preprocessor lines that emitted C is made of. Whatever else could spell a file's name or an instruction (assembly,
+A compiler opens what C names and assembles what C quotes. It is therefore given less than C: only the characters, words
+and preprocessor lines that occur in emitted C. Whatever else could spell a file's name or an instruction (assembly,
 attributes, pasted words, a name from a macro, trigraphs, digraphs, a line that goes on where no reader sees it) has no
-spelling in that subset. What is checked are the very bytes that are compiled: they are read once.
+spelling in that subset. The checked bytes are the very bytes that are compiled: they are read once.
 """
 
 import re

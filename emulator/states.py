@@ -1,4 +1,5 @@
-"""What a decision costs by what the caches hold: hot, cold, after another flow's decision, one right after another."""
+"""Cycles of a decision by the state of the caches: hot, cold, after another flow's decision, one right after
+another."""
 
 from collections.abc import Callable
 

@@ -63,7 +63,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Vectors:
-    """What a decision is called with, and what is expected of it: by knob, then by "context.x"."""
+    """Inputs of decisions, and their expected results: by knob, then by "context.x"."""
 
     kinds: tuple[str, ...]
     records: Records
@@ -107,14 +107,15 @@ def packed(layouts: Mapping[str, Layout], columns: Mapping[str, NDArray[np.int64
 
 
 def computed(program: Program, records: Mapping[str, NDArray[np.void]]) -> Columns:
-    """What the program says, by the names of ``Vectors.expected``."""
+    """Returns the program's results, by the names of ``Vectors.expected``."""
     knobs, context = evaluate(program, *columns_of(records))
     named = dict(zip(program.interface.knob_names, knobs, strict=True))
     return named | {f"context.{name}": values for name, values in context.items()}
 
 
 def outputs(program: Program, returned: NDArray[np.uint32], written: Mapping[str, NDArray[np.void]]) -> Columns:
-    """What calls gave, by the names of ``Vectors.expected``: the register or the action, then the contexts."""
+    """Returns the results of calls, by the names of ``Vectors.expected``: the register or the action, then the
+    contexts."""
     knobs = program.interface.knobs
     if len(knobs) > 1:
         values = {knob.name: written["action"][knob.name] for knob in knobs}
@@ -162,8 +163,8 @@ def _layout(name: str, struct: Mapping[str, Any], where: str) -> Layout:
 def check_layouts(layouts: Mapping[str, Layout], program: Program, where: str) -> None:
     """The structures are those of the program, field by field; InputError where not.
 
-    What is proved or computed of an input starts from the range of the program's storage, what the code reads is the
-    bytes of the structure: a wider field could hold what the program never meets, and index a table beyond its end.
+    Proofs and computations about an input start from the range of the program's storage, but the code reads the bytes
+    of the structure. A wider field could contain a value that the program never sees, and index a table beyond its end.
     All but the context are the interface's, so their places are given as well.
     """
     if list(layouts) != list(program.structures):

@@ -29,7 +29,8 @@ class FastDecider:
 
     @property
     def address(self) -> int:
-        """Of its ``rlcc_decider``, which lives as long as this object and until its context is left."""
+        """Returns the address of its ``rlcc_decider``, which lives as long as this object and until its context is
+        left."""
         if self._native is None:
             raise InputError("the decider was closed; make another one")
         return self._native.address

@@ -2,8 +2,8 @@
 
 An instruction counts for as long as it stands in ID/EX, with the bubbles behind it, as the core's test bench counts.
 They are those of decision/cores/, with the waits of the profile's memories. Instruction memories that wait and caches
-need more than these: emulator/fast/machine.py. What cannot be told exactly is refused: other cores, and a multiplier of
-varying duration.
+need more than these: emulator/fast/machine.py. Cases without an exact answer are refused: other cores, and a multiplier
+of varying duration.
 """
 
 from dataclasses import asdict, dataclass

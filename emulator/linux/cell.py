@@ -69,7 +69,7 @@ class Control:
 
 @dataclass(frozen=True)
 class TcpFlow:
-    """``payload_bytes`` 0: unlimited. With a period it comes back as a new connection, every period."""
+    """``payload_bytes`` 0: unlimited. If it has a period, it comes back as a new connection, every period."""
 
     start_us: int
     payload_bytes: int = 0

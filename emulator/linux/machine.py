@@ -62,7 +62,7 @@ def options(parts: Parts, initramfs: Path, lines: Path, console: Path, seed: int
 
 
 def _why(done: "subprocess.CompletedProcess[str]", console: Path) -> str:
-    """What QEMU or the guest's kernel said last."""
+    """Returns the last message of QEMU or the guest's kernel."""
     if done.returncode < 0:
         return f"QEMU was ended by signal {-done.returncode} before the guest came to its end; run it again"
     said = [line for line in done.stderr.splitlines() if line.strip()]

@@ -34,8 +34,8 @@ class Package:
 
 
 def closure(work: Path, wanted: tuple[str, ...] = WANTED, of: tuple[str, ...] = ()) -> list[Package]:
-    """What ``wanted`` needs on an empty machine, by name; ``of``: more options of apt's, as of another kind of machine.
-    InputError names the package that apt does not offer."""
+    """Returns the packages that ``wanted`` needs on an empty machine, by name; ``of``: more options of apt, for example
+    for another kind of machine. InputError names the package that apt does not offer."""
     for tool in ("apt-get", "dpkg-deb"):
         if shutil.which(tool) is None:
             raise InputError(

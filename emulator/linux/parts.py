@@ -76,7 +76,7 @@ def machine_parts(progress: Progress | None = None) -> Parts:
 
 @cache
 def _checked(folder: Path) -> Parts:
-    """What is in the cache, each file as it was written."""
+    """Returns the parts in the cache, each file as it was written."""
     mend = f"remove {folder}, and it is made anew"
     try:
         facts = json.loads((folder / "parts.json").read_text())

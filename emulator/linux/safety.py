@@ -1,4 +1,4 @@
-"""What a kernel does with a firmware that comes and goes: thousands of short connections, an unload and a new load
+"""Behaviour of a kernel with a firmware that comes and goes: thousands of short connections, an unload and a new load
 while traffic runs, a map with values that no operator may set. One boot; memory is read between the parts.
 """
 

@@ -1,4 +1,4 @@
-"""What a core is made of, as Verilator takes it; each kind of core has a folder beside this file that says so."""
+"""Parts of a core, as Verilator takes them; each kind of core has a folder next to this file that lists them."""
 
 import os
 from dataclasses import dataclass
@@ -50,7 +50,8 @@ def _verilog(folder: Path) -> list[Path]:
 
 
 def package_folder(module: str) -> Path:
-    """Where an installed wheel keeps its files; InputError says which extra brings it where it is not there."""
+    """Returns the folder of an installed wheel's files; raises InputError, which names the extra to install, if it is
+    missing."""
     spec = find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         raise missing(module) or InputError(f"{module} is not installed, nor is rlcc; install rlcc")
