@@ -59,8 +59,8 @@ def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
     """The folder cache/kind/key. If it is not there, ``build`` fills a temporary folder, which is then renamed.
 
     Two builders may both build; the first rename wins, the other's folder is thrown away, and both see the same content
-    because the key is the hash of all that goes in. What was built is hashed then, and again before each use: a folder
-    that has become another is built anew.
+    because the key is the hash of all that goes in. The built folder is hashed, and hashed again before each use: a
+    folder that has changed is built again.
     """
     target = cache_folder() / kind / key
     sweep(target.parent)

@@ -1,7 +1,6 @@
 """Reading TOML and JSON documents into checked models, with errors a person can act on; writing files atomically.
 
-What is read is not trusted: size, depth and numbers are bounded, special files are refused, and whatever is wrong is an
-InputError.
+Input is not trusted: size, depth and numbers are bounded, special files are refused, and every fault is an InputError.
 """
 
 import json
@@ -116,7 +115,7 @@ def _finite(text: str) -> float:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of two values of one key readers choose differently: what was checked would not be what is used."""
+    """Readers choose differently between two values of one key: the checked value would not be the used one."""
     content = dict(pairs)
     if len(content) != len(pairs):
         raise ValueError("a key stands twice")

@@ -6,8 +6,8 @@ LONGEST = 1000
 class InputError(Exception):
     """Bad input. The message is one sentence: what is wrong, where, and how to mend it.
 
-    The command line prints it and exits with 2; nothing half-written is left behind. What a file made it say stays in
-    one line of printable characters: a CI job's log is read by programs, too.
+    The command line prints it and exits with 2; nothing half-written is left behind. Text from a file stays in one line
+    of printable characters: a CI job's log is read by programs, too.
     """
 
     def __init__(self, message: str) -> None:

@@ -1,4 +1,4 @@
-"""What a plain installation leaves out: the one place that knows which extra of rlcc brings a missing package.
+"""Packages that a plain installation leaves out: the one place that knows which extra of rlcc brings a missing package.
 
 The extras are read from rlcc's own metadata (pyproject.toml), so that no second list can differ from it.
 """
@@ -49,7 +49,7 @@ def offered_here(distribution: str) -> bool:
 
 
 def missing(module: str, command: str = "") -> InputError | None:
-    """The sentence for a module that is not installed; None where no extra brings it. Where several do, the one that is
+    """The sentence for a module that is not installed; None where no extra brings it. If several do, the one that is
     named like the ``command`` is named."""
     top = module.partition(".")[0]
     distribution = DISTRIBUTIONS.get(top, top.replace("_", "-"))

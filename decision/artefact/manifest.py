@@ -33,7 +33,7 @@ MAX_SEED = 2**64
 
 @dataclass(frozen=True)
 class Manifest:
-    """What ``manifest.json`` says. ``hash`` identifies the artefact; ``details`` are the kind's own."""
+    """Contents of ``manifest.json``. ``hash`` identifies the artefact; ``details`` are the kind's own."""
 
     kind: str
     hash: str
@@ -240,7 +240,7 @@ def sha256(data: bytes) -> str:
 
 def check_place(folder: Path, kind: str) -> None:
     """InputError where ``folder`` holds something that an artefact of this kind must not replace. Asked before long
-    work begins, and again when it is written. What a killed run has left beside it is removed."""
+    work begins, and again when it is written. Leftovers of a killed run next to it are removed."""
     sweep(folder.parent)
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise InputError(f"{folder} is not a folder; choose another place for the {kind}")

@@ -1,11 +1,11 @@
-"""What somebody meant who wrote a name that there is not."""
+"""Suggestions for an unknown name."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def alike(name: object, known: Iterable[str]) -> str:
-    """Of the known names the nearest; nothing where none is near."""
+    """Returns the nearest of the known names; nothing if none is near."""
     return "".join(get_close_matches(str(name)[:100], list(known), 1, 0.6))
 
 

@@ -1,4 +1,4 @@
-"""What the system refuses, as a sentence that names the cause and how to mend it: the one place that knows its codes.
+"""Errors of the system, as a sentence that names the cause and how to mend it: the one place that knows its codes.
 
 A full disk, a folder that may not be written, a limit of the process are nobody's defect. Python tells them as OSError,
 compilers and libraries in words of their own; who asks gets the same sentence.
@@ -67,8 +67,8 @@ def cause(text: str) -> int | None:
 
 @contextmanager
 def writing_to(place: Path, work: Path | None = None) -> Iterator[None]:
-    """What is refused while ``place`` is written, in the temporary ``work`` beside it, is told as of ``place``; of
-    other files as of them."""
+    """An error while ``place`` is written, in the temporary ``work`` next to it, names ``place``; an error of another
+    file names that file."""
     try:
         yield
     except OSError as error:

@@ -38,8 +38,8 @@ def steady() -> Path:
 
 
 def place() -> Path:
-    """Where temporary files go (TMPDIR, else /tmp), without those of runs that are gone. InputError says why there is
-    none."""
+    """Returns the folder of temporary files (TMPDIR, else /tmp), without those of runs that are gone. InputError says
+    why there is none."""
     try:
         base = Path(tempfile.gettempdir())
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def sweep(parent: Path) -> None:
 
 
 def _back(left: Path, target: Path) -> None:
-    """What stepped aside takes its place again, unless something else has it."""
+    """Moves the replaced folder back to its place, unless something else has it."""
     for old in left.iterdir():
         if not target.exists():
             old.rename(target)

@@ -1,4 +1,4 @@
-"""What instructions take on the cores that are known: data, one file a core.
+"""Cycles of instructions on the known cores: data, one file per core.
 
     access = 2                        cycles on the core's plainest variant
     [when.writeback_stage.true]       what one of its parameters (emulator/profile.py) changes

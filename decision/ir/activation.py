@@ -1,4 +1,5 @@
-"""What follows a network's layers, by name: what the firmware never computes and a teacher may have been trained with.
+"""Activations behind a network's layers, by name: the firmware computes none of them, and a teacher may have been
+trained with them.
 
 relu            max(x, 0)
 leaky_relu      x where x > 0, else 0.01 x        (PyTorch's default slope)

@@ -275,7 +275,7 @@ class Since(Carried):
 
 
 def one_less(b: ProgramBuilder, kept: int) -> int:
-    """What was carried one higher, so that 0 is a new agent's, of which this is the greatest number there is."""
+    """Returns the carried value, which is stored one higher; a new agent's 0 becomes the greatest number there is."""
     return b.add(Op.WRAP_SUB, (kept, b.const(1)))
 
 

@@ -3,7 +3,8 @@
 Sums, products, quotients and square roots of IEEE 754 are rounded correctly everywhere; so is what is made of them one
 element at a time, in a fixed order. NumPy's logarithms, exponentials and hyperbolic functions are not (they are other
 code where a processor has AVX-512), nor are its matrix products and solvers (BLAS and LAPACK choose their kernels by
-the processor, and split sums by the number of processors). What decides a byte of an artefact is computed here.
+the processor, and split sums by the number of processors). Every number that decides a byte of an artefact is computed
+here.
 
 `exp`, `log` and `log1p` of a float are a float, fifty times as fast as of an array of one element, and the same bits.
 Accuracy: `exp`, `log`, `log1p`, `expm1` and `tanh` within 3 units in the last place of float64, `erf` within 1e-14.

@@ -1,12 +1,12 @@
-"""What a feature is, once: an expression with a float meaning (a teacher sees it) and an integer one (firmware computes
-it).
+"""Features, each written once: an expression with a float meaning (a teacher sees it) and an integer one (firmware
+computes it).
 
     Elapsed("response_ns", "request_sent_ns")                       float: ns            integer: wrap_sub
     OverKnown(AtMost(..), "base_rtt_ns", "base_rtt_recip_q42")      float: x / base RTT  integer: x recip >> 32
     TimesRoot(excess, InForce(30), 20)                              float: x * sqrt(y)   integer: x^2 * y, order-equal
 
 The integer need only keep the float's ORDER, or turn all of it round: a tree compares it with thresholds and does
-nothing else. So a product with a root becomes a square, and a root or a sign around everything costs nothing.
+nothing else. A product with a root thus becomes a square, and a root or a sign around everything costs nothing.
 
 ``bits``: fraction bits of the integer. Names and notes are those of the nodes, for the reader of the C.
 """
@@ -28,10 +28,10 @@ COUNTED = "decisions_made"
 
 @dataclass(frozen=True)
 class Nodes:
-    """Where integers are built: ``in_force`` the node of the knob that the context keeps (``in_force_q32`` as Q0.32, if
-    any), ``decided`` those of what has been decided now, by name, ``past`` gives the node of an expression's value so
-    many decisions ago, ``count`` that of the decisions before this one, at most so many; ``carry`` is told the node of
-    what an expression carries on (decision.ir.carried)."""
+    """Nodes of the integers that are built: ``in_force`` the node of the knob that the context keeps (``in_force_q32``
+    as Q0.32, if any), ``decided`` those of what has been decided now, by name, ``past`` gives the node of an
+    expression's value so many decisions ago, ``count`` that of the decisions before this one, at most so many;
+    ``carry`` is told the node of what an expression carries on (decision.ir.carried)."""
 
     b: ProgramBuilder
     in_force: int = -1
@@ -69,7 +69,7 @@ class Expression:
 
 @dataclass(frozen=True)
 class Signal(Expression):
-    """Of the event."""
+    """A signal of the event."""
 
     name: str
 
@@ -128,7 +128,7 @@ class InForce(Expression):
 
 @dataclass(frozen=True)
 class Decided(Expression):
-    """What the decision before gave: a knob, or a scale's ``action``, its multiplier - 1. The integer is that of the
+    """A value of the decision before: a knob, or a scale's ``action``, its multiplier - 1. The integer is that of the
     decision that has just been made: it is kept for the next one."""
 
     name: str
@@ -192,7 +192,7 @@ class Count(Expression):
         return n.count(self)
 
     def held(self, b: ProgramBuilder) -> int:
-        """Of what the context keeps, whatever it holds."""
+        """Returns the node of the stored count, at most ``most``, whatever the context holds."""
         stored = b.state_in(COUNTED, "uint16", "decisions made")
         return b.add(Op.MIN, (stored, b.const(self.most)), 0, self.name, self.note)
 
@@ -509,7 +509,7 @@ class Per(Expression):
             if shift == 0:
                 return x
             return n.b.add(Op.SHR if shift > 0 else Op.SHL, (x,), abs(shift))
-        # Of a wide factor 31 bits: the product of two uint32 is one high word.
+        # A wide factor has 31 bits: the product of two uint32 is one high word.
         shift = 31 + self.unit.bit_length() - 1 - self.fraction_bits
         factor = n.b.const(-(-(1 << (shift + self.fraction_bits)) // self.unit))
         return n.b.add(Op.MUL_SHR, (x, factor), shift, self.name, f"1 / {self.unit}")

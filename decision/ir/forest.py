@@ -1,5 +1,5 @@
-"""The integer forest: trees over named integer features with one sum an output. What decides in a student and in a
-model made elsewhere, exactly.
+"""The integer forest: trees over named integer features with one sum an output. It is the exact decision of a student
+and of a model made elsewhere.
 
 A tree is a nest of branches, so that the oblivious trees that CatBoost grows (one question a level) and the free-form
 ones of other libraries are one thing. A leaf adds an integer to each output; an output is its bias plus one leaf a
@@ -28,7 +28,7 @@ Question = tuple[int, int]
 
 @dataclass(frozen=True)
 class Leaf:
-    """What is added to each output."""
+    """Numbers that are added to each output."""
 
     value: tuple[int, ...]
 
@@ -148,8 +148,8 @@ class Forest:
         return Forest(tuple(self.features[feature] for feature in kept), trees, self.bias, self.leaf_bits)
 
     def to_json(self) -> dict[str, Any]:
-        """Of one output numbers, of several lists. An oblivious tree as its questions and its leaves by index (bit i:
-        question i answered with yes); another as nodes, those under a branch after it."""
+        """Returns plain data: numbers for one output, lists for several. An oblivious tree as its questions and its
+        leaves by index (bit i: question i answered with yes); another as nodes, those under a branch after it."""
         return {
             "features": list(self.features),
             "leaf_bits": self.leaf_bits,
@@ -239,7 +239,7 @@ def mapped(tree: Node, question: Callable[[Branch], Question]) -> Node:
 
 
 def value(tree: Node, rows: Integers) -> Integers:
-    """What a tree adds to each output [N, outputs] on feature rows [N, features]."""
+    """Returns what a tree adds to each output [N, outputs] on feature rows [N, features]."""
     added: Integers = _table(tree)[places(tree, rows)]
     return added
 

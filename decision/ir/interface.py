@@ -1,4 +1,4 @@
-"""What an agent is asked and what it answers: an interface is data.
+"""Inputs and outputs of an agent's decision: an interface is data.
 
     event (signals) + params (signals) + context (the agent's memory)  ->  knobs + context
 
@@ -101,7 +101,7 @@ class Signal:
 
     @property
     def plausible_range(self) -> tuple[int, int]:
-        """What was declared of it, where values between two are declared; else its storage's."""
+        """Returns the declared range, if values between two are declared; else the storage's."""
         return (self.plausible.low, self.plausible.high) if isinstance(self.plausible, Uniform) else self.range
 
 
@@ -175,11 +175,12 @@ class Interface:
 
     @property
     def mapped_names(self) -> tuple[str, ...]:
-        """Of the knobs that an action map sets."""
+        """Returns the names of the knobs that an action map sets."""
         return tuple(knob.name for knob in self.knobs if not knob.tells)
 
     def signals(self) -> dict[str, Signal]:
-        """By their keys in vectors and certificates; those of the context first, parameters last."""
+        """Returns the signals by their keys in vectors and certificates; those of the context first, parameters
+        last."""
         groups = (("context", self.context), ("event", self.event), ("params", self.params))
         return {f"{group}.{signal.name}": signal for group, signals in groups for signal in signals}
 
@@ -189,7 +190,7 @@ class Interface:
         return tuple(dict.fromkeys(name for span in self.spans for name in (span.earlier, span.later)))
 
     def unit_of(self, name: str) -> str:
-        """Of a signal, a span or a knob. KeyError where there is none of them."""
+        """Returns the unit of a signal, a span or a knob. KeyError where there is none of them."""
         units = {signal.name: signal.unit for signal in self.signals().values()}
         units |= {span.name: span.unit for span in self.spans}
         return (units | {knob.name: knob.unit for knob in self.knobs})[name]

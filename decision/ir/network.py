@@ -200,17 +200,17 @@ class Int8Network:
 
     @property
     def results(self) -> int:
-        """What is decided, then the new hidden values, then the new cells."""
+        """Returns the number of results: the decided values, then the new hidden values, then the new cells."""
         return self.decided + 2 * self.units
 
     def operand_range(self, number: int) -> tuple[int, int]:
-        """What an operand may be."""
+        """Returns the range of an operand."""
         hidden = self.inputs <= number < self.inputs + self.units
         magnitude = self.lstm.hidden_max + 1 if self.lstm and hidden else INPUT_MAGNITUDE
         return -magnitude, magnitude - 1
 
     def result_range(self, number: int) -> tuple[int, int]:
-        """What a result can be."""
+        """Returns the range of a result."""
         if self.groups:
             return 0, self.groups[number] - 1
         if number == 0:
@@ -235,7 +235,7 @@ class Int8Network:
         return np.concatenate([self._action(z), *state], axis=1)
 
     def chosen(self, z: Integers) -> Integers:
-        """Of the outputs [N, rows] the place of the greatest in each group [N, groups]."""
+        """Returns the place of the greatest output [N, rows] in each group [N, groups]."""
         parts = np.split(z, np.cumsum(self.groups)[:-1], axis=1)
         return np.stack([np.argmax(part, axis=1) for part in parts], axis=1).astype(np.int64)
 

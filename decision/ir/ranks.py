@@ -4,11 +4,11 @@
     ranks    trees ask min(x_1_rank, 2) > 0, > 1              context.x_1_rank = (x > 811) + (x > 11535)
 
 ``with_values`` reads a program with ranks back, and what stands in the place of ratios (decision/ir/quotients.py) with
-it. What it gives decides the same, by induction over a flow's decisions:
+it. The result decides the same, by induction over a flow's decisions:
 let r be the rank of v for each pair of fields (as 0 is of 0, for a new flow). Then v > threshold i exactly if r > i, so
 that the trees say the same and all else is the same; and what is written back is the rank of what is written back. A
-field that is used in another way, or written with something else, is no rank, and stays what it is. Of a corrupted
-context, whose rank no value has, nothing is said here: the program itself says what it means.
+field that is used in another way, or written with something else, is no rank, and stays what it is. Nothing is claimed
+for a corrupted context, whose rank no value has: the program itself defines its meaning.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ class Ranking:
 
 
 def rankings(program: Program) -> dict[int, Ranking]:
-    """By the node of the sum, of those that only the context takes."""
+    """Returns the rankings by the node of the sum, for sums that only the context takes."""
     uses = Counter(a for node in program.nodes for a in node.args)
     matched = {}
     for number in sorted({s.node for s in program.state} - set(program.results)):
@@ -167,7 +167,7 @@ def _asked_fields(program: Program, fields: Mapping[int, Ranking]) -> dict[int, 
 
 
 def _counted_values(program: Program, fields: Mapping[int, Ranking]) -> dict[int, int]:
-    """Of the trees' features that are ranks the node whose value, then, was counted."""
+    """Returns for each of the trees' features that are ranks the node whose value was counted."""
     return {k: fields[place].x for k, place in _asked_fields(program, fields).items()}
 
 
@@ -205,7 +205,7 @@ def _is_rank(program: Program, place: int, read: int | None, fields: Mapping[int
 
 
 def _features(program: Program) -> tuple[int, ...]:
-    """What the trees look at; nothing where they are asked more than once, about different values."""
+    """Returns the trees' features; nothing if the trees are evaluated more than once, on different values."""
     asked = {node.args for node in program.nodes if node.op is Op.TREES}
     return next(iter(asked)) if len(asked) == 1 else ()
 

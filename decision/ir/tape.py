@@ -63,7 +63,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Names:
-    """What stands at which place: signals of the event, values known of an agent's place, values decided."""
+    """Names by place: signals of the event, values known of an agent's place, values decided."""
 
     event: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Tape:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a tape reads, one entry a decision [N] or one for all: signals of the event and values known of the agent's
+    """Inputs of a tape, one entry per decision [N] or one for all: signals of the event and values known of the agent's
     place by name; the knob in force as the context keeps it; what the decision before gave by name (knobs; a scale's
     ``action``: multiplier - 1, Q16); the network's ``outputs`` [N, outputs]."""
 
@@ -142,7 +142,7 @@ class TapeBuilder:
         return self.step(FloatOp.DECIDED, self.names.decided.index(name))
 
     def past(self, register: int, back: int, initial: float) -> int:
-        """What a register held ``back`` decisions ago."""
+        """Returns a register's value ``back`` decisions ago."""
         self._kept.append(Kept(register, back, initial))
         return self.step(FloatOp.PAST, len(self._kept) - 1)
 

@@ -68,7 +68,7 @@ class Architecture(BaseModel):
 
     @property
     def activations(self) -> tuple[str, ...]:
-        """What follows each hidden layer."""
+        """Returns the activation behind each hidden layer."""
         return tuple(self.activation) if isinstance(self.activation, list) else (self.activation,) * len(self.hidden)
 
     @cached_property
@@ -89,7 +89,8 @@ class Architecture(BaseModel):
 
     @property
     def teacher_only(self) -> str | None:
-        """What no int8 network and no proof of the deviation has: a key with its value; None: they may have all."""
+        """Returns a key with its value that no int8 network and no proof of the deviation supports; None: they support
+        all."""
         if self.layers:
             return 'kind = "layers"'
         return None if self.output_clip is None else f"output_clip = {self.output_clip!r}"

@@ -2,9 +2,9 @@
 
 Within a cell - an interval between neighbouring thresholds for each feature - a student's action is one and the same:
 whoever looks into every cell has seen all that it does. Past actions are the student's own: a history is one that it
-produces from a new flow on, whatever signals the network sends. So histories are found by running the student from the
-zeroed context with a value of every interval of every signal, again and again, until none is new; where there are too
-many, a seeded part of them goes on, and every interval of the newest signals is still tried behind each.
+produces from a new flow on, whatever signals the network sends. Histories are therefore found by running the student
+from the zeroed context with a value of every interval of every signal, until none is new. If there are too many, a
+seeded part of them goes on, and every interval of the newest signals is still tried behind each.
 
 A state is a feature row [window * features] of integers, newest decision first
 (decision.policy.tree_decision.feature_names).
@@ -107,7 +107,7 @@ def act(student: Student, rows: Integers) -> Integers:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Where the columns of a state are cut. ``thresholds`` [columns] the forest's own; ``low``, ``high`` [columns] the
+    """Cuts of the columns of a state. ``thresholds`` [columns] the forest's own; ``low``, ``high`` [columns] the
     edges of the intervals that a signal's values have at ALL lags together, because the newest value of today is the
     past one of the next decision. Columns: ``signals`` of the newest decision, ``kept`` the past signals, ``actions``
     the past actions, newest first; ``width`` features a decision."""
@@ -195,7 +195,8 @@ def _histories(student: Student, grid: _Grid, random: np.random.Generator) -> tu
 
 
 def _extremes(histories: Integers, grid: _Grid, random: np.random.Generator) -> Integers:
-    """Of the histories in one cell those whose actions lie furthest out, in every direction where there are few."""
+    """Returns the histories in one cell whose actions lie furthest out, in every direction if there are few
+    directions."""
     _, cell = np.unique(_digest(grid.places(histories)), return_inverse=True)
     count = len(grid.actions)
     if count == 0:

@@ -30,7 +30,7 @@ def decider_file(firmware: Opened) -> str:
 
 
 def load_decider(firmware: Path | Opened) -> Decider:
-    """What decides in a firmware folder, read and checked."""
+    """Returns the decider of a firmware folder, read and checked."""
     artefact = of_kind(firmware, "firmware")
     file = decider_file(artefact)
     content, where = artefact.contents[file], str(artefact.folder / file)

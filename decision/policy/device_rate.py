@@ -3,10 +3,10 @@
     in_force = min(rate_q30 of the context, device_rate_q20 << 10)
 
 A limiter, a reaction of the NIC's own or an operator cut a rate, and the policy would go on from what it last asked
-for: what it raises is not in force meanwhile, and comes all at once when the cut ends. With the signal every decision,
-and every step of a flow's start, goes on from what is in force. A device that does as it is told reports the knob,
-which is never below the context's rate: then nothing changes, to the last bit. A rate that the device has raised is not
-taken over: the decision sets its own.
+for: what it raises is not in force meanwhile, and comes all at once when the cut ends. If the signal is given, every
+decision, and every step of a flow's start, goes on from the rate in force. A device that does as it is told reports the
+knob, which is never below the context's rate: then nothing changes, to the last bit. A rate that the device has raised
+is not taken over: the decision sets its own.
 """
 
 from decision.ir.forest import Forest

@@ -1,4 +1,4 @@
-"""What a flow may have in flight, by its rate: `[in_flight]` in policy.toml, a second knob beside the rate.
+"""Limit of a flow's bytes in flight, by its rate: `[in_flight]` in policy.toml, a second knob next to the rate.
 
     in_flight_bytes = max(in_flight_min_bytes, rate_q30 * in_flight_line_q2 >> 32)
 
@@ -62,5 +62,6 @@ def in_flight_program(interface: Interface) -> Program:
 
 
 def before_the_first_decision(interface: Interface) -> Program | None:
-    """What gives a new agent its knobs beside the one that it starts with; None where it has no others."""
+    """Returns the program that gives a new agent its knobs besides the one that it starts with; None if it has no
+    others."""
     return in_flight_program(interface) if interface.initial is not None and len(interface.knobs) > 1 else None

@@ -51,7 +51,8 @@ class InputLayout(BaseModel):
         return None if self.vec_normalize == NOT_NORMALIZED else self.vec_normalize
 
     def columns_of(self, names: list[str]) -> list[str | float]:
-        """Of one decision, in the network's order, where the observation has features of these names."""
+        """Returns the columns of one decision, in the network's order, if the observation has features of these
+        names."""
         return list(names) if self.columns is None else list(self.columns)
 
     def check(self, names: list[str], window: int) -> None:

@@ -1,7 +1,7 @@
 """A model made elsewhere, as exact integers: a forest over grid features, and what its sums mean.
 
-A feature is an integer k that stands for ``k / 2^fraction_bits``; an output is an integer over ``2^leaf_bits``. What
-was rounded when the model was read, and by how much, stands in ``error`` and ``margin``.
+A feature is an integer k that stands for ``k / 2^fraction_bits``; an output is an integer over ``2^leaf_bits``. The
+rounding when the model was read stands in ``error`` and ``margin``.
 
 As a decider it has the interface ``grid``: its features in; out come its outputs, or the class that they decide for.
 """
@@ -46,7 +46,7 @@ class GridFeature:
         return comment_text(f"x{self.name}" if self.name.isdigit() else self.name)
 
     def physical(self, k: int) -> str:
-        """What an integer stands for, in the feature's own unit."""
+        """Returns the value of an integer, in the feature's own unit."""
         return f"{k / 2.0**self.fraction_bits:.9g}"
 
 

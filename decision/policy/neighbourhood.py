@@ -1,4 +1,4 @@
-"""What counts as around a state: signals within a share of their integers, past actions within a step.
+"""Neighbourhood of a state: signals within a share of their integers, past actions within a step.
 
 A teacher is not judged in the very state where a student acts, but in this box around it: where it is steep, an honest
 step of a tree is far off it beside the step and yet right a little further on.

@@ -1,8 +1,8 @@
 """The whole decision around an integer network: raw event and flow context in, new rate and flow context out.
 
-The same program as a student's, with Op.NETWORK where its trees stand: same features, same clamps, same rate. What a
-network needs more is the size of a feature, not only its order: the congestion feature gets its root back, exactly
-floored, and every feature is brought to int16.
+The same program as a student's, with Op.NETWORK where its trees stand: same features, same clamps, same rate. A network
+also needs the size of a feature, not only its order: the congestion feature gets its root back, exactly floored, and
+every feature is brought to int16.
 
     congestion_q20 = excess^2 * rate                              as for trees
     congestion     = floor(sqrt(congestion_q20 << 6))             15 steps, no multiplication, no division

@@ -166,24 +166,24 @@ class Observation(_Strict):
 
     @property
     def labels(self) -> list[str]:
-        """What a person calls the features: their kind, or their name where a kind may stand more than once."""
+        """Returns readable names of the features: their kind, or their name where a kind may stand more than once."""
         return [feature.kind if feature.kind in FEATURE_KINDS else feature.name for feature in self.features]
 
     @property
     def agents(self) -> Interface:
-        """Of which interface they are."""
+        """Returns the interface of the agents."""
         return INTERFACES[self.interface]
 
     @property
     def place(self) -> Place:
-        """What can be observed."""
+        """Returns the quantities that can be observed."""
         if self.base_rtt is None or self.line_rate is None or self.rtt_max is None:
             return Place(self.agents)
         return Place(self.agents, Path(self.base_rtt, self.line_rate, self.rtt_max))
 
     @property
     def known(self) -> dict[str, float]:
-        """What a teacher is told of its agent's place, by name."""
+        """Returns what a teacher knows of its agent's place, by name."""
         if self.base_rtt is None:
             return dict(self.params)
         return {"base_rtt_ns": self.base_rtt} | ({} if self.target_ratio is None else {TARGET_RATIO: self.target_ratio})
@@ -319,7 +319,7 @@ class Policy(Header):
         return 0 if self.trigger is None else self.trigger.saved * len(self.observation.features)
 
     def saved_initial(self) -> list[float]:
-        """What a trigger sees of them in an agent's first decision."""
+        """Returns what a trigger sees of them in an agent's first decision."""
         return [f.initial for f in self.observation.features] * (0 if self.trigger is None else self.trigger.saved)
 
     def untriggered(self) -> "Policy":
@@ -330,15 +330,16 @@ class Policy(Header):
 
     @property
     def output_activation(self) -> str:
-        """What follows the last layer. An output that nothing follows in its file is cut off by the action map."""
+        """Returns the activation behind the last layer. An output that nothing follows in its file is cut off by the
+        action map."""
         if not self.action.squashed:
             return "identity"
         return "clip" if self.architecture.output == "none" else self.architecture.output
 
 
 class PolicyFile(Policy):
-    """A policy.toml beside weights. What weights do not tell and what changes the result must be said: what follows the
-    hidden layers, and how the decisions of a row stand."""
+    """A policy.toml beside weights. Facts that weights do not contain and that change the result must be stated: what
+    follows the hidden layers, and the order of a row's decisions."""
 
     input: InputLayout = Field(default_factory=InputLayout)
     output: OutputRange = Field(default_factory=OutputRange)

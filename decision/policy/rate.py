@@ -26,15 +26,16 @@ def recorded_rate(b: ProgramBuilder) -> tuple[int, int]:
 
 
 def widened(b: ProgramBuilder, word: int, name: str, note: str) -> int:
-    """A rate (Q0.30) as Q0.32, so that a product with it is one high word: twice, and twice again, mod 2^32. What
-    stands above the rate falls out at the top."""
+    """A rate (Q0.30) as Q0.32, so that a product with it is one high word: twice, and twice again, mod 2^32. Bits above
+    the rate fall out at the top."""
     none = b.const(0)
     twice = b.add(Op.WRAP_SUB, (word, b.add(Op.WRAP_SUB, (none, word))), name=f"{name}_q31")
     return b.add(Op.WRAP_SUB, (twice, b.add(Op.WRAP_SUB, (none, twice))), name=f"{name}_q32", note=note)
 
 
 def scaled_rate(b: ProgramBuilder, rate_q32: int, decided: int) -> int:
-    """What an action (multiplier - 1, Q16) makes of the rate in force (Q0.32): Q0.30, before the limits."""
+    """Returns the rate that an action (multiplier - 1, Q16) makes of the rate in force (Q0.32): Q0.30, before the
+    limits."""
     multiplier = b.add(Op.ADD, (decided, b.const(1 << ACTION_BITS)), name="multiplier_q16")
     shift = ACTION_BITS + 32 - CONTEXT_RATE_BITS
     return b.add(Op.MUL_SHR, (rate_q32, multiplier), shift, "rate_scaled_q30", "rate * multiplier")

@@ -38,7 +38,7 @@ MAKER = "maker"
 
 def record_columns(interface: Interface) -> dict[str, str]:
     """Columns of an interface's records and their types. ``step`` counts an agent's decisions from 0 (a new agent).
-    Where contexts keep a knob in force: that knob before the decision, what was decided (multiplier - 1), the network's
+    If contexts store a knob in force: that knob before the decision, the decision (multiplier - 1), the network's
     ``output``, NaN for other policies, and other knobs as they were set; where also a phase, that before it and who
     made the step; else the knobs that were set."""
     columns = {"t_ps": "int64", interface.agent: "uint32", "step": "uint32"}
@@ -85,13 +85,13 @@ class Trajectories:
         return np.flatnonzero(self.position == 0)
 
     def decided(self) -> dict[str, NDArray[np.int64]]:
-        """What each decision gave, by name: a scale's action, or the knobs."""
+        """Returns the results of each decision, by name: a scale's action, or the knobs."""
         if self.interface.context:
             return {"action": self._int(ACTION)}
         return {name: self._int(name) for name in self.interface.mapped_names}
 
     def kept(self) -> NDArray[np.float64]:
-        """What the decision before each set [N, values]: 0 of a new agent."""
+        """Returns the values that the decision before each set [N, values]: 0 for a new agent."""
         return np.stack([self._lagged(column, 1, 0) for column in self.decided().values()], axis=1).astype(np.float64)
 
     def of_policy(self) -> NDArray[np.bool_]:
@@ -105,7 +105,7 @@ class Trajectories:
         return np.asarray(maker == 0)
 
     def reading(self, observation: Observation) -> Reading:
-        """What the float side reads in each row."""
+        """Returns the inputs of the float side in each row."""
         event = {name: self._int(name).astype(np.float64) for name in self.interface.event_names}
         before = {name: self._lagged(column, 1, 0).astype(np.float64) for name, column in self.decided().items()}
         in_force = self._in_force().astype(np.float64)
@@ -114,7 +114,7 @@ class Trajectories:
         return Reading(event, known, in_force, before)
 
     def float_rows(self, observation: Observation) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """What a teacher sees [N, window * features], newest first, and which rows have their whole history."""
+        """Returns what a teacher sees [N, window * features], newest first, and which rows have their whole history."""
         read = self.reading(observation)
         names = Names(tuple(read.event), tuple(read.known), tuple(read.decided))
         now = [(self._values(f.tape(names, observation.place), read), f) for f in observation.features]
@@ -128,8 +128,8 @@ class Trajectories:
     def integer_rows(
         self, observation: Observation, params: Mapping[str, int]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """What the firmware computes, below FEATURE_LIMIT, [N, window * features], newest first, and which rows have
-        their whole history."""
+        """Returns what the firmware computes, below FEATURE_LIMIT, [N, window * features], newest first, and which rows
+        have their whole history."""
         observer = build_observer(observation)
         event = {name: self._int(name) for name in self.interface.event_names}
         each: dict[str, ArrayLike] = dict(params)
@@ -161,7 +161,7 @@ class Trajectories:
         params: Mapping[str, ArrayLike],
         context: Mapping[str, ArrayLike],
     ) -> dict[str, NDArray[np.int64]]:
-        """What each row's context holds of what is carried, by field [N]: 0 where an unbroken run begins, then what the
+        """Returns the carried values in each row's context, by field [N]: 0 where an unbroken run begins, then what the
         row before has left there."""
         held = {name: np.zeros(len(self), dtype=np.int64) for name in observer.carried}
         for now, before in in_step(len(self), self.starts()):
@@ -212,8 +212,9 @@ class Trajectories:
         return np.asarray(values)[self._int(self.interface.agent)].astype(np.int64)
 
     def _values(self, tape: Tape, read: Reading) -> tuple[NDArray[np.float64], int]:
-        """A feature's float [N], and how many decisions it looks back for it. What is kept depends on no past, but for
-        a count, where rows know their own number, and what is carried from each decision to the next."""
+        """A feature's float [N], and how many decisions it looks back for it. The stored values depend on no past, with
+        two exceptions: a count, for which rows know their own number, and what is carried from each decision to the
+        next."""
         if any(kept.recurs for kept in tape.kept):
             return self._recurring(tape, read), EVERY
         past = [np.full(len(self), kept.initial) for kept in tape.kept]

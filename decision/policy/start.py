@@ -14,9 +14,9 @@
     RECOVERING       else                                    none                       SETTLED
     ARMED, SETTLED   else                                    the policy's               the same
 
-RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. What the first
-response after the brake has met is the flood that the flow braked for, still draining: it does not end the recovery.
-Bit 0 of the rate (2^-30 of line rate) tells that response: a phase leaves it 1 where it has just braked, else 0.
+RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. The first response
+after the brake has met the flood that the flow braked for, still draining: it does not end the recovery. Bit 0 of the
+rate (2^-30 of line rate) tells that response: a phase leaves it 1 where it has just braked, else 0.
 
 While a flow starts or recovers its phase makes every step and no tree is walked, so its decisions are the short ones. A
 step of the phase is no action: the policy's history shows a multiplier of 1 for it, as for a new flow. Whatever a
@@ -126,7 +126,7 @@ class Step:
 
 
 def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = False) -> Step:
-    """What the phase makes of an event."""
+    """Returns the step that the phase takes on an event."""
     stored = b.state_in("rate_q30", "uint32", FLOW_START.context[0].meaning)
     too_late = late_answer(b) if once_per_rtt else None
     line_rate, none, settled = b.const(LINE_RATE_Q30), b.const(0), b.const(Phase.SETTLED)

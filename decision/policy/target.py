@@ -2,11 +2,11 @@
 
     congestion seen = congestion * (trained target / target)^2          in the C: congestion_gain_q28, 2^28 as trained
 
-A policy steers its congestion feature to the target that it was trained for. What it is shown is scaled so that this is
-where the network is at the operator's target: delta = target (1 - excess sqrt(rate) / turned target). One parameter
-turns all congestion features alike; RTTs and queue lengths that are features of their own, and the thresholds of a
-flow's start, stay as they are. A past decision's congestion is kept as it was shown then: after a turn the window's
-decisions pass until all of them are on the new scale.
+A policy steers its congestion feature to the target that it was trained for. Its input is scaled so that it sees its
+own target when the network is at the operator's target: delta = target (1 - excess sqrt(rate) / turned target). One
+parameter turns all congestion features alike; RTTs and queue lengths that are features of their own, and the thresholds
+of a flow's start, stay as they are. A past decision's congestion is kept as it was shown then: after a turn the
+window's decisions pass until all of them are on the new scale.
 """
 
 from fractions import Fraction

@@ -25,7 +25,7 @@ from decision.policy.trigger import SAVED, Trigger, chosen
 
 
 def feature_name(feature: AnyFeature, lag: int) -> str:
-    """Name of a feature ``lag`` decisions back. What was decided at lag 0 is what the decision before gave."""
+    """Name of a feature ``lag`` decisions back. A decided value at lag 0 is that of the decision before."""
     back = lag if feature.decided is None else lag + 1
     return feature.name if back == 0 else f"{feature.name}_{back}"
 
@@ -36,7 +36,7 @@ def feature_names(observation: Observation) -> tuple[str, ...]:
 
 
 def seen_names(observation: Observation, trigger: Trigger | None) -> tuple[str, ...]:
-    """What a student's trees may look at: the feature row and, where there is a trigger, what is saved of it."""
+    """Returns the names that a student's trees may use: the feature row and, with a trigger, the saved part of it."""
     names = feature_names(observation)
     return names if trigger is None else (*names, *trigger.saved_names(names, observation.window))
 
@@ -162,7 +162,7 @@ class History:
         return self._nodes(self.in_force, self.in_force_q32)
 
     def seen(self, expression: Expression, newest: int) -> int:
-        """What is to be remembered of an expression whose value is ``newest`` where the action map decides: a new
+        """Returns the node to remember for an expression whose value is ``newest`` when the action map decides: a new
         flow's rate in force is not in its context yet."""
         if self.step is None:
             return newest
@@ -211,7 +211,7 @@ class Observer(NamedTuple):
 
 
 def build_observer(observation: Observation) -> Observer:
-    """Of the features in their order."""
+    """Returns the observer of the features in their order."""
     b = ProgramBuilder(Forest((), (), (0,), 0), observation.agents)
     force = -1
     if b.interface.context:

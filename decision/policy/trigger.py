@@ -48,7 +48,7 @@ class Trigger(BaseModel):
             raise ValueError(f"trigger: of {window} decisions in the window {self.saved} cannot be saved")
 
     def saved_names(self, names: Sequence[str], window: int) -> tuple[str, ...]:
-        """Of the features [window x features] those that are saved, as the trigger's trees see them."""
+        """Returns the features [window x features] that are saved, as the trigger's trees see them."""
         return tuple(SAVED + name for name in names[: len(names) // window * self.saved])
 
 

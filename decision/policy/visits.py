@@ -1,4 +1,4 @@
-"""Where a forest has been asked: how often each of its cells was met, and each interval of a feature.
+"""Visits of a forest: how often each of its cells was reached, and each interval of a feature.
 
 A cell is one leaf of every tree: all decisions in it get the same sums, and no tree can tell them apart. An interval of
 a feature lies between two neighbouring thresholds.
@@ -86,7 +86,7 @@ class Visits:
 
 
 def intervals(forest: Forest, rows: NDArray[np.int64]) -> dict[str, Intervals]:
-    """Of feature rows [N, features], by the names of the features that some tree asks for."""
+    """Returns the intervals of feature rows [N, features], by the names of the features that some tree uses."""
     made = {}
     for feature, borders in forest.thresholds().items():
         at = np.searchsorted(np.asarray(borders), rows[:, feature], side="left")
@@ -96,7 +96,7 @@ def intervals(forest: Forest, rows: NDArray[np.int64]) -> dict[str, Intervals]:
 
 
 def counted(student: str, forest: Forest, rows: NDArray[np.int64]) -> Visits:
-    """Of feature rows [N, features] of the student of this hash."""
+    """Returns the visits of feature rows [N, features] of the student of this hash."""
     leaves = np.stack([places(tree, rows) for tree in forest.trees], axis=1).astype("<u2")
     met, times = np.unique(leaves, axis=0, return_counts=True)
     cells = {_name(leaf): int(count) for leaf, count in zip(met, times, strict=True)}
@@ -108,7 +108,7 @@ def _name(leaves: NDArray[np.uint16]) -> str:
 
 
 def joined(each: Iterable[Visits]) -> Visits:
-    """Of all together. InputError where they are of several students."""
+    """Returns the visits of all together. InputError where they are of several students."""
     first, *rest = each
     cells, features = Counter(first.cells), dict(first.features)
     for one in rest:

@@ -153,7 +153,7 @@ PHASED_RATE = (
 
 
 class Phase(IntEnum):
-    """What a flow's start has come to. Bit 1: the rate grows by itself; bit 0: the brake is still to come. A settled
+    """Phase of a flow's start. Bit 1: the rate grows by itself; bit 0: the brake is still to come. A settled
     flow's word is its rate alone, which no other phase's is; 0 is a new flow, which starts."""
 
     SETTLED = 0
@@ -247,7 +247,7 @@ interface."""
 
 
 def flow_interface(chosen: Collection[str]) -> Interface:
-    """Of flows with these options."""
+    """Returns the interface of flows with these options."""
     flow, names = FLOW_RATE, [name for name in OPTIONS if name in chosen]
     for name in names:
         flow = OPTIONS[name](flow)

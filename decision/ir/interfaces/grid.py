@@ -23,7 +23,7 @@ def grid(event: Sequence[Signal], knobs: Sequence[Knob]) -> Interface:
 
 
 def to_json(interface: Interface) -> dict[str, Any]:
-    """What a file says of a grid."""
+    """Returns a grid as a file states it."""
     return {
         "name": interface.name,
         "event": [

@@ -4,9 +4,9 @@
 Sources: [AUTO] sections 4.1 and 5.2: the state is the list of the flows that finished since the last decision, their
 sizes and completion times; the action the K - 1 thresholds of K priority queues; the reward the ratio of the mean
 throughputs of what finished in two consecutive steps. A list has no fixed length, and a decision's event has: what
-finished is handed over by size, in bins that are four times as wide as the one before (netsim/core/finished.hpp). Of
-each bin three sums are told: flows, what they would have taken in an empty network, what they took. Which flow went
-from where to where is lost.
+finished is handed over by size, in bins that are four times as wide as the one before (netsim/core/finished.hpp). Each
+bin has three sums: the flows, the time they would have taken in an empty network, and the time they took. Which flow
+went from where to where is lost.
 """
 
 from decision.ir.interface import Interface, Knob, LogUniform, Signal

@@ -1,9 +1,9 @@
 """A queue of a switch port that sets its ECN marking thresholds every period: [ACC], [HAECN].
 
 Sources: [ACC] section 3.2: state of queue length, transmission rate, rate of marked packets and the setting
-in force; action {Kmin, Kmax, Pmax}. What was sent is handed over in bytes since the last decision, so that a decider
-divides by nothing: a rate is the count over a period of known length. Where a trigger says whether the setting is
-chosen anew ([HAECN] section 3.2) the decision says that too, and a switch writes its registers only then.
+in force; action {Kmin, Kmax, Pmax}. The amount sent is given in bytes since the last decision, so that a decider
+divides by nothing: a rate is the count over a period of known length. If a trigger decides whether the setting is
+chosen again ([HAECN] section 3.2), the decision reports that too, and a switch writes its registers only then.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What every action map says of itself."""
+"""Common interface of the action maps."""
 
 from collections.abc import Sequence
 
@@ -52,23 +52,25 @@ class Action(BaseModel):
         raise NotImplementedError
 
     def wholes(self, t: TapeBuilder, decided: Sequence[int]) -> tuple[int, ...]:
-        """What is decided in the integers that records keep (``values``)."""
+        """Returns the decision in the integers that records store (``values``)."""
         return tuple(decided)
 
     def decided(self, outputs: Floats) -> Floats:
-        """What a teacher's outputs [N, outputs] decide: multipliers [N, 1] of the knob in force or knobs [N, knobs]."""
+        """Returns the decisions of a teacher's outputs [N, outputs]: multipliers [N, 1] of the knob in force or knobs
+        [N, knobs]."""
         t = TapeBuilder(Names())
         tape = t.finish(*self.floats(t))
         registers = evaluate(tape, Reading(outputs=outputs))
         return np.stack([registers[result] for result in tape.results], axis=1)
 
     def tape(self) -> Tape:
-        """What a record keeps as the output (the first; of a choice which are greatest), then ``wholes``."""
+        """Returns the tape of what a record stores as the output (the first; for a choice which are greatest), then
+        ``wholes``."""
         t = TapeBuilder(Names())
         return t.finish(self.said(t), *self.wholes(t, self.floats(t)))
 
     def said(self, t: TapeBuilder) -> int:
-        """What a record keeps as the output."""
+        """Returns the node that a record stores as the output."""
         return t.step(FloatOp.OUTPUT, 0) if self.squashed else t.step(FloatOp.BEST, 0, self.outputs)
 
     def knob_tape(self, limits: tuple[int, int] | None) -> Tape:
@@ -77,7 +79,8 @@ class Action(BaseModel):
         return t.finish(*(t.decided(name) for name in self.values))
 
     def label(self, decided: Floats) -> Floats:
-        """What a student's sums regress [N, sums] where a teacher decided so; sums have ``leaf_bits`` fraction bits."""
+        """Returns the regression target of a student's sums [N, sums] for a teacher's decision; sums have ``leaf_bits``
+        fraction bits."""
         raise NotImplementedError
 
     def loss(self, sums: Floats, label: Floats, weight: NDArray[np.float64]) -> float:

@@ -4,7 +4,7 @@
     knob = table[best]                                         one table a knob
 
 Factored, the knobs are dealt to several groups, each with rows and outputs of its own: 6 + 4 + 6 outputs choose among
-144 settings. What was chosen in all groups is one number, that of the combination; the last group counts fastest.
+144 settings. The choice in all groups is one number, that of the combination; the last group counts fastest.
 
 A student's sums regress which row the teacher chose, 1 for that one and 0 for the others of its group: they estimate
 how likely each row is, and the greatest is the likeliest (least squares on indicators).
@@ -80,7 +80,7 @@ class Choice(Action):
         return 12
 
     def columns(self) -> list[Floats]:
-        """Of each group [rows, its knobs]."""
+        """Returns the columns of each group [rows, its knobs]."""
         return [np.array([list(row.values()) for row in table], dtype=np.float64) for table in self.tables]
 
     def spans(self) -> Floats:
@@ -168,7 +168,7 @@ class Choice(Action):
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """What the place of the chosen row is called, in each group."""
+        """Returns the name of the chosen row's place, in each group."""
         return ("row",) if self.groups is None else tuple(f"{next(iter(table[0]))}_row" for table in self.tables)
 
     def integer(self, b: ProgramBuilder, sums: Sequence[int]) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ Integer = Annotated[int, Field(strict=True)]
 
 
 class Ends(BaseModel):
-    """Of one knob, in the interface's unit. ``not_below``: another knob, of those before it."""
+    """Ends of one knob, in the interface's unit. ``not_below``: another knob, of those before it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     low: Integer

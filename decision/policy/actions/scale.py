@@ -4,7 +4,7 @@
     multiplier   low + (high - low) (x + 1) / 2                    PCC-RL
     table        one of a few multipliers, the greatest logit's
 
-What is decided is the multiplier; in integers it is ``multiplier - 1`` with 16 fraction bits.
+The decision is the multiplier; in integers it is ``multiplier - 1`` with 16 fraction bits.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What every observation feature says of itself.
+"""Common interface of the observation features.
 
 A feature is one expression (decision.ir.expression): its float is what a teacher sees, its integer what firmware
 computes. Zero is every feature's integer before the first decision, because a zeroed context is a new agent;
@@ -19,7 +19,8 @@ from decision.ir.tape import Names, Reading, Tape, TapeBuilder, evaluate
 
 @dataclass(frozen=True)
 class Path:
-    """What a flow's policy assumes of the network: base RTT in ns, line rate in b/s, the largest RTT it tells apart."""
+    """Assumptions of a flow's policy about the network: base RTT in ns, line rate in b/s, the largest RTT it tells
+    apart."""
 
     base_rtt_ns: int
     line_rate_bps: float
@@ -28,8 +29,8 @@ class Path:
 
 @dataclass(frozen=True)
 class Place:
-    """What can be observed: an interface's signals and parameters, and the knob that its contexts keep. ``assumed``:
-    for agents that are flows."""
+    """Quantities that can be observed: an interface's signals and parameters, and the knob that its contexts keep.
+    ``assumed``: for agents that are flows."""
 
     interface: Interface
     assumed: Path | None = None
@@ -48,7 +49,7 @@ class Place:
         return InForce(fraction_bits)
 
     def source(self, name: str) -> Expression:
-        """What is called so. ValueError where nothing is."""
+        """Returns the expression of this name; raises ValueError if there is none."""
         kept = [field.name for field in self.interface.context]
         spans = {span.name: span for span in self.interface.spans}
         if name in spans:
@@ -96,7 +97,7 @@ class Feature(BaseModel):
         return self.kind.replace("_", " ")
 
     def unit_in(self, interface: Interface) -> str:
-        """Of the value that a policy sees, where ``interface`` has its signals; "1": a number without one."""
+        """Returns the unit of the value that a policy sees, if ``interface`` has its signals; "1": dimensionless."""
         return "1"
 
     @property
@@ -116,7 +117,7 @@ class Feature(BaseModel):
 
     @property
     def format(self) -> tuple[float, float]:
-        """What the integer 0 stands for, and a step of it."""
+        """Returns the value of the integer 0, and that of a step."""
         raise NotImplementedError
 
     @property
@@ -133,7 +134,7 @@ class Feature(BaseModel):
         return t.finish(self.expression(place).floats(t))
 
     def float_value(self, read: Reading, place: Place) -> Floats:
-        """What a teacher sees, [N]. InputError of a kind that looks at earlier decisions' signals."""
+        """Returns the value that a teacher sees, [N]. InputError of a kind that looks at earlier decisions' signals."""
         tape = self.tape(Names(tuple(read.event), tuple(read.known), tuple(read.decided)), place)
         if tape.kept:
             raise InputError(
@@ -142,8 +143,8 @@ class Feature(BaseModel):
         return evaluate(tape, read)[tape.results[0]]
 
     def float_of(self, integer: Floats) -> Floats:
-        """What a teacher sees where the firmware computes this integer, [N]. The integer is a floor: anything up to
-        ``float_of(integer + 1)`` is possible, and fractions are allowed."""
+        """Returns the value that a teacher sees if the firmware computes this integer, [N]. The integer is a floor:
+        anything up to ``float_of(integer + 1)`` is possible, and fractions are allowed."""
         origin, step = self.format
         return np.asarray(origin + integer * step, dtype=np.float64)
 
@@ -155,7 +156,7 @@ class Feature(BaseModel):
         return f"{self.words} {self._at(integer):.4f}"
 
     def meaning(self) -> str:
-        """What the integer stands for, for the reader of the header."""
+        """Returns the meaning of the integer, for the reader of the header."""
         raise NotImplementedError
 
     def physical(self, threshold: int) -> str:

@@ -1,4 +1,4 @@
-"""What policies of flows observe, by the names their papers give it (RL-CC, PCC-RL)."""
+"""Observations of flows' policies, by the names in their papers (RL-CC, PCC-RL)."""
 
 from math import frexp, inf, sqrt
 from typing import Any, Literal

@@ -43,7 +43,7 @@ Bits = Annotated[int, Field(strict=True, ge=0, le=16)]
 
 
 class _Scaled(Feature):
-    """What is measured in ``unit`` of its own unit, with ``fraction_bits`` in integers."""
+    """Feature that is measured in ``unit`` of its own unit, with ``fraction_bits`` in integers."""
 
     unit: Unit = 1
     fraction_bits: Bits = 0

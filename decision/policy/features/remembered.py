@@ -29,7 +29,7 @@ class _Carrying(_OfSignal):
 
     @property
     def own(self) -> str:
-        """What tells the name of its field from those of others of this kind."""
+        """Returns the part of its field's name that differs from others of this kind."""
         unit = f"_u{self.unit}" if self.unit > 1 else ""
         return f"{self.signal}{unit}" + (f"_q{self.fraction_bits}" if self.fraction_bits else "")
 
@@ -57,7 +57,7 @@ class MovingAverage(_Carrying):
 
 
 class _Least(_Carrying):
-    """What looks at the least value so far; ``rise``: steps of the integer by which it is raised at each decision."""
+    """Feature of the least value so far; ``rise``: steps of the integer by which it is raised at each decision."""
 
     rise: Steps = 0
 
