@@ -58,7 +58,7 @@ class DriftRow:
 
 
 def rows(name: str, folder: Path) -> list[DriftRow]:
-    """Of the student in the folder, made by the recipe of this name."""
+    """Returns the rows of the student in the folder, made by the recipe of this name."""
     path = ROOT / "recipes" / f"{name}.toml"
     recipe, hash = load_recipe(path), opened(folder, "student").hash
     student, teacher = load_student(folder / STUDENT_NAME), load(teacher_path(recipe, path))

@@ -1,7 +1,7 @@
 """Decisions a second on the Verilated cores: wall and CPU time, one process and as many as there are processors.
 
 The vectors of a firmware folder (without one: that of `make demo`), over and over. `cpu` is what a process does in a
-second of its own, whatever else the machine does; `wall` is what one waits for. Of three runs the best.
+second of its own, whatever else the machine does; `wall` is what one waits for. The best of three runs counts.
 
     python -m bench.emulator runs/rl-cc/firmware ibex-small ibex-maxperf
 """

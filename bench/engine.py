@@ -1,4 +1,5 @@
-"""What an engine sustains, and what its overload does to the network: trees, MLP and LSTM with decisions that wait.
+"""Load that an engine sustains, and the effect of its overload on the network: trees, MLP and LSTM with decisions that
+wait.
 
 Prints the tables of docs/explanation/engine-in-the-loop.md and draws its picture. Teachers are those of fixtures/; the
 trees' firmware is what `make demo` leaves behind. Some minutes on two cores.
@@ -54,7 +55,7 @@ OVERLOAD = (
 
 @dataclass(frozen=True)
 class EngineDecider:
-    """Who decides, and what a decision takes; 0: the core says so."""
+    """A decider, and the time of its decision; 0: the core gives it."""
 
     name: str
     policy: PolicySpec
@@ -96,7 +97,7 @@ class EngineFigures:
 
 @dataclass(frozen=True)
 class EngineTask:
-    """Who decides where, on engines: with several seeds, or the first only."""
+    """Deciders and networks, on engines: with several seeds, or the first only."""
 
     decider: EngineDecider
     scenario: str
@@ -123,7 +124,7 @@ class EngineTask:
 
 
 def run(tasks: Sequence[EngineTask]) -> list[list[EngineFigures]]:
-    """What each seed of each task gave."""
+    """Returns the figures of each seed of each task."""
     trials = [trial for task in tasks for trial in task.trials()]
     found = iter([_found(outcome) for outcome in run_trials(trials)])
     return [list(islice(found, len(task.seeds))) for task in tasks]

@@ -94,7 +94,7 @@ def _model(model: OutsideExporter, folder: Path, options: Options) -> dict[str, 
 
 
 def row(case: EnsembleCase) -> EnsembleRow:
-    """What becomes of it."""
+    """Returns the results of the ensemble."""
     with TemporaryDirectory() as name:
         folder = Path(name) / "firmware"
         try:

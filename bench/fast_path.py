@@ -4,9 +4,8 @@
     python -m bench.fast_path [FIRMWARE] --check 1000000    compared with the RTL: cycles, rates, contexts
 
 FIRMWARE is a folder written by `rlcc emit`, runs/rl-cc/firmware if none is given. Inputs are drawn anew for every
-decision (``draw``), so that the host cannot learn where branches go. Of some runs the best one counts, because what
-else the machine does only takes away; wall time and CPU time stand side by side. To read with
-docs/explanation/fast-path.md.
+decision (``draw``), so that the host cannot learn where branches go. The best of some runs counts, because other work
+on the machine only takes away; wall time and CPU time are both given. To read with docs/explanation/fast-path.md.
 """
 
 import argparse

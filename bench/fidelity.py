@@ -2,7 +2,7 @@
 
 Student and teacher decide in the same networks with the same seeds, as late as a recipe's rollouts do, measured when
 the gate measures. Beside stand the teacher against itself, deciding 10 ns later with the same seeds, and the spread of
-its own figures over the seeds. Of the largest crowd, which leaves the flood of its start late, also when they differ.
+its own figures over the seeds. For the largest crowd, which leaves the flood of its start late, also when they differ.
 
     python -m bench.fidelity [RUN ...] [--seeds N] [--where PLACE] [--out FILE]  RUN: a folder that `rlcc run` has left
 """
@@ -72,7 +72,8 @@ class FidelityPair:
 
     @staticmethod
     def of(folder: Path) -> "FidelityPair":
-        """What `rlcc run` has left. InputError where it is of no recipe here, or of another teacher."""
+        """Returns the pair that `rlcc run` has left. InputError where it is of no recipe here, or of another
+        teacher."""
         if folder.name not in RECIPES:
             raise InputError(f"{folder} is of none of {', '.join(RECIPES)}; give the folder of such a run")
         recipe = ROOT / "recipes" / f"{folder.name}.toml"
@@ -84,7 +85,8 @@ class FidelityPair:
         return FidelityPair(folder.name, manifest.hash, decided, native(teacher.policy, teacher.weights))
 
     def roles(self) -> Sequence[tuple[PolicySpec, int]]:
-        """Who decides, and how much later than usual, in ps: teacher, student, and the teacher a little later."""
+        """Returns the deciders, and how much later than usual they decide, in ps: teacher, student, and the teacher a
+        little later."""
         return (self.teacher, 0), (self.student, 0), (self.teacher, LATER_PS)
 
 
@@ -156,7 +158,7 @@ def settling(queues: Sequence[Sequence[Sequence[float]]]) -> str:
 
 
 def cells(metric: str, teacher: Sequence[Metrics], student: Sequence[Metrics], later: Sequence[Metrics]) -> list[str]:
-    """Of a metric: the teacher's, the two differences, and the spread of the first."""
+    """Returns the cells of a metric: the teacher's, the two differences, and the spread of the first."""
     unit, decimals = METRICS[metric]
     base = np.array([m[metric] for m in teacher])
     scale = unit / base if unit != 1 else np.ones_like(base)

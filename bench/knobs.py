@@ -3,8 +3,8 @@
     python -m bench.knobs [--results FILE] [--limit N]
 
 RL-CC's multilayer perceptron is distilled in short networks with combinations of KNOBS, and each student is set beside
-its teacher there as the gate does it. Where a student is beyond a limit, those that differ from it by one step of one
-knob say what that step changes. The counts are a page, docs/results/knobs.md, and a file that the gate reads,
+its teacher there as the gate does it. If a student is beyond a limit, the students that differ from it by one step of
+one knob show what that step changes. The counts are a page, docs/results/knobs.md, and a file that the gate reads,
 rlcc/gate/knobs.toml.
 """
 
@@ -70,7 +70,7 @@ NEARER = 0.9
 
 
 class KnobBed:
-    """What all students are distilled from and judged beside: made once."""
+    """Rollouts and references that all students share: made once."""
 
     def __init__(self) -> None:
         self.teacher: Teacher = load(TEACHER_FOLDER)
@@ -124,7 +124,7 @@ def settings() -> list[Setting]:
 
 
 def steps(students: Mapping[Setting, Times], kind: str) -> dict[str, KnobStep]:
-    """By knob, those that leave least first."""
+    """Returns the steps by knob, those that leave least first."""
     made = {}
     for place, (knob, values) in enumerate(KNOBS.items()):
         pairs = []

@@ -1,4 +1,4 @@
-"""Where the trained policies do not hold: crowds that start together, flows that come and go, fabrics of slower links.
+"""Limits of the trained policies: crowds that start together, flows that come and go, fabrics of slower links.
 
 Every cell is goodput and the share of sent packets that was lost, mean over the seeds; a policy's decisions take 0.9 us
 to have effect, which is longer than the firmware takes. 100 Gb/s and one switch, unless the name of a network says

@@ -63,7 +63,7 @@ LONG = Times(12_000 * MS, (6_000 * MS, 12_000 * MS))
 
 @dataclass
 class LinuxBed:
-    """What the runs share; ``missing``: runs that were left out."""
+    """State that the runs share; ``missing``: runs that were left out."""
 
     firmware: Path
     parts: Parts
@@ -112,7 +112,7 @@ SHARE = ("goodput", "RTT us", "p99 us", "queue B", "Jain", "retransmits", "dropp
 
 
 def seen(results: Results) -> dict[str, float]:
-    """Of a grid of one run."""
+    """Returns the figures of a grid of one run."""
     return results.outcomes[0].metrics
 
 
@@ -151,7 +151,7 @@ def later(bed: LinuxBed) -> tuple[str, list[prediction.Compared]]:
 
 
 def span(times: Times) -> str:
-    """Of the window."""
+    """Returns the span of the window."""
     begin, end = (edge / 10**12 for edge in times.window_ps)
     return f"{begin:g} to {end:g} s"
 
@@ -254,7 +254,7 @@ def _repeated(bed: LinuxBed) -> list[list[str]]:
 
 
 def safe(bed: LinuxBed) -> str:
-    """What a kernel does with the firmware that comes and goes."""
+    """Returns the section on a firmware that comes and goes in a kernel."""
     return table(("what", "came out"), bed.rows("comes-and-goes", partial(_safe, bed)))
 
 

@@ -1,4 +1,4 @@
-"""What a simulated data packet costs: speed with each kind of sender, growth with the number of flows, memory a flow.
+"""Cost of a simulated data packet: speed with each kind of sender, growth with the number of flows, memory a flow.
 
 Whole runs from an empty network, 200 ms of simulated time each: flows start, overload the port, settle. CPU time; of
 two runs the better one, because what else the machine does only takes away. In millions a CPU second, a row has
@@ -285,7 +285,7 @@ def memory() -> None:
 
 
 def fabric() -> None:
-    """Of a simulated stretch, the best of the repeats."""
+    """Prints the best of the repeats of a simulated stretch."""
     begin_ms, end_ms = FABRIC_MS
     found = []
     for _ in range(REPEATS):

@@ -1,6 +1,6 @@
 """When a flow should ask for its RTT: what each schedule of probes costs and saves, and which one a stated rule takes.
 
-A probe of 84 bytes behind each burst of four packets takes 1.9 % of what a flow could send. With `[probes]` a policy
+A probe of 84 bytes behind each burst of four packets takes 1.9 % of what a flow could send. A policy with `[probes]`
 asks more rarely (decision/policy/probes.py). Every schedule runs in the same networks with the same seeds as a probe a
 burst. A cell's cost is beside that: half the logarithm of the 99th percentile of latency over its own, and 5 x what
 goodput it lacks, where flows go on; where they end the logarithm of the mean slowdown over its own and half that of the
@@ -94,7 +94,7 @@ def wishing(policy: PolicySpec | BaselineSpec, probes: Probes | None) -> PolicyS
 
 
 def cost(ours: Metrics, often: Metrics) -> float:
-    """Of a cell, beside a probe a burst."""
+    """Returns the cost of a cell, compared with one probe per burst."""
     lost = 20 * max(ours["loss"] - often["loss"], 0.0)
     if "slowdown_mean" not in ours:
         lacking = max(1 - ours["goodput"] / often["goodput"], 0.0)
@@ -104,7 +104,8 @@ def cost(ours: Metrics, often: Metrics) -> float:
 
 
 def chosen(figures: Mapping[str, Mapping[str, Metrics]]) -> tuple[str, dict[str, float]]:
-    """By the rule, and what each schedule costs. ``figures``: by schedule, then scenario."""
+    """Returns the schedule that the rule chooses, and the cost of each schedule. ``figures``: by schedule, then
+    scenario."""
     often = figures[next(iter(figures))]
     costs = {name: mean(cost(m, often[s]) for s, m in by.items()) for name, by in figures.items()}
     free = Network()

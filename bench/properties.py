@@ -1,4 +1,5 @@
-"""What distilled policies do, for all inputs: every property of verify/behaviour, without a limit, of firmware folders.
+"""Behaviour of distilled policies for all inputs: every property of verify/behaviour, without a limit, of firmware
+folders.
 
 python -m bench.properties FIRMWARE.. --out docs/results/properties.md
 """

@@ -118,7 +118,7 @@ def verdict_of(path: Path) -> Verdict:
 
 
 def _row(folder: Path, name: str, verdict: Verdict) -> list[str]:
-    """Of a recipe: what its student costs."""
+    """Returns the row of a recipe: the cost of its student."""
     ran = verdict.measured["emulation"]
     proved, bound = (verdict.measured[name] for name in ("worst_case_cycles", "bound_cycles"))
     worst = proved or bound or ran["cycles"]["max"]

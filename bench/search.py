@@ -2,8 +2,8 @@
 chosen by: is one better in cycles and in the network, beyond chance?
 
 A search's own figures flatter its best point: it was chosen by them. Here student, shipped student and teacher run in
-the gate's networks with other seeds, the same for all. Of each seed counts the network and metric in which a student is
-furthest off, in units of the recipe's tolerance; what is told is the mean of the paired differences, and its error.
+the gate's networks with other seeds, the same for all. For each seed the network and metric count in which a student is
+furthest off, in units of the recipe's tolerance. The page gives the mean of the paired differences, and its error.
 
     rlcc search recipes/NAME.toml --minutes 60
     python -m bench.search [NAME ...] [--seeds N] [--out FILE]      what is in runs/NAME/search
@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 
 def section(name: str, folder: Path, seeds: Sequence[int]) -> str:
-    """Of one recipe: what was searched, the points that were made, and the comparison."""
+    """Returns the section of one recipe: what was searched, the points that were made, and the comparison."""
     rows: list[Row] = pq.read_table(folder / POINTS).to_pylist()
     recipe = load_recipe(ROOT / "recipes" / f"{name}.toml")
     knobs = [column for column in rows[0] if column.startswith(("distill.", "emit.")) or column == "seed"]
@@ -126,7 +126,7 @@ def compared(name: str, recipe: Recipe, folder: Path, own: Row, better: Sequence
 
 
 def _errors(who: str, outcomes: Sequence[PolicyMetrics], recipe: Recipe) -> list[float]:
-    """Of each seed: how many times what is allowed, in the network and metric that is furthest off."""
+    """Returns the error of each seed in units of the tolerance, in the network and metric that is furthest off."""
 
     def at(policy: str, k: int) -> dict[tuple[str, int], Mapping[str, float]]:
         return {(one.scenario, k): one.metrics[k] for one in outcomes if one.policy == policy}

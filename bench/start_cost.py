@@ -1,4 +1,4 @@
-"""What a start (slow start, brake, recovery) and a cap on what is in flight add to a decision's worst case, proved.
+"""Proved cycles that a start (slow start, brake, recovery) and a cap on bytes in flight add to a decision's worst case.
 
     python -m bench.start_cost [--runs FOLDER] [--out FILE]
 
@@ -54,7 +54,7 @@ class StartCost:
 
 
 def variants(student: Student, flagship: Student) -> Mapping[str, Student]:
-    """By what the header has of the flagship's."""
+    """Returns the variants by the tables of the flagship that they have."""
     return {
         "trees alone": _with(student, {}),
         "start": _with(student, {"start": flagship.start}),
@@ -64,7 +64,7 @@ def variants(student: Student, flagship: Student) -> Mapping[str, Student]:
 
 
 def _with(student: Student, tables: Mapping[str, BaseModel | None]) -> Student:
-    """With these tables of a flow and no others; its interface is what they make of it."""
+    """Returns the student with these tables of a flow and no others; its interface follows from them."""
     said = student.header.model_dump(mode="json", exclude={"start": True, "in_flight": True})
     said["observation"].pop("interface", None)
     said |= {name: its.model_dump(mode="json") for name, its in tables.items() if its is not None}
@@ -72,7 +72,7 @@ def _with(student: Student, tables: Mapping[str, BaseModel | None]) -> Student:
 
 
 def cost(student: Student, artefact: str, emission: Emission) -> StartCost:
-    """Of the student, emitted so. InputError where it does not run or is not proved."""
+    """Returns the cost of the student, emitted in this way. InputError where it does not run or is not proved."""
     with TemporaryDirectory() as name:
         folder = Path(name) / "firmware"
         emit_body(StudentBody(student, artefact), folder, emission)
@@ -99,7 +99,7 @@ def cost(student: Student, artefact: str, emission: Emission) -> StartCost:
 
 
 def costs(runs: Path) -> dict[tuple[str, str], StartCost]:
-    """By student and variant. InputError where a run is not there."""
+    """Returns the costs by student and variant. InputError where a run is not there."""
     folders = {name: runs / name for name in STUDENTS}
     for name, folder in folders.items():
         if not (folder / "student").is_dir():

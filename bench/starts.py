@@ -2,13 +2,13 @@
 
     python -m bench.starts [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 
-Of `fixtures/teachers/robust`, whose weights stay as they are, the values of `[start]`, the first rate and, where the
-device has a second knob for it, the cap on what is in flight: once by rate alone, once with the cap. From the values of
-the fixtures on, one after another is set to whatever of its choices costs least in CHOOSE, until none helps. A cell's
-cost is beside Swift in the same network: 20 x loss (of many-to-one: what is lost beyond Swift's), 5 x what goodput
-lacks of Swift's (of 95 % of it in many-to-one: probes take 2 %), and where flows end the logarithm of the mean slowdown
-over Swift's and half that of the 99th percentile. The page says what the values do in REPORT, by which nothing was
-chosen.
+The weights of `fixtures/teachers/robust` stay as they are. Chosen are the values of `[start]`, the first rate and, if
+the device has a second knob for it, the cap on bytes in flight: once by rate alone, once with the cap. From the values
+of the fixtures on, one after another is set to whatever of its choices costs least in CHOOSE, until none helps. A
+cell's cost is beside Swift in the same network: 20 x loss (of many-to-one: what is lost beyond Swift's), 5 x what
+goodput lacks of Swift's (of 95 % of it in many-to-one: probes take 2 %), and where flows end the logarithm of the mean
+slowdown over Swift's and half that of the 99th percentile. The page says what the values do in REPORT, by which nothing
+was chosen.
 """
 
 import argparse
@@ -59,7 +59,7 @@ class StartCell:
         return f"{self.scenario}{early}" + (f", {self.link_gbps} Gb/s" if self.link_gbps != 100 else "")
 
     def trial(self, who: BaselineSpec | PolicySpec, seed: int) -> Trial:
-        """Of a baseline, which acts at once, or of a policy."""
+        """Returns the trial of a baseline, which acts at once, or of a policy."""
         return Trial(
             self.scenario,
             who,
@@ -108,7 +108,7 @@ Metrics = Mapping[str, float]
 
 
 def values_of(policy: Policy) -> Values:
-    """What the policy has of CHOICES."""
+    """Returns the policy's values of CHOICES."""
     start, limits = policy.start, policy.limits
     assert start is not None
     assert limits is not None
@@ -146,7 +146,7 @@ class StartRuns:
         self.seeds, self.place, self.keep = seeds, where, Kept(KEPT)
 
     def metrics(self, cells: Sequence[StartCell], policy: Policy | str, teacher: Teacher | None) -> list[Metrics]:
-        """Of each cell, the mean over the seeds."""
+        """Returns the metrics of each cell, the mean over the seeds."""
         who: BaselineSpec | PolicySpec
         if isinstance(policy, str):
             who = baselines.by_name(policy)
@@ -172,7 +172,7 @@ UNMEASURED = 10.0
 
 
 def cost(ours: Metrics, swift: Metrics) -> float:
-    """What a cell costs."""
+    """Returns the cost of a cell."""
     if "slowdown_mean" not in ours:
         beyond = max(ours["loss"] - swift["loss"], 0.0)
         return LOSS * beyond + GOODPUT * max(PROBED - ours["goodput"] / swift["goodput"], 0.0)

@@ -135,7 +135,7 @@ def spec_of(name: str, values: Mapping[str, Any]) -> BaselineSpec | None:
 
 
 def defaults(name: str) -> Values:
-    """What the preset has of CHOICES."""
+    """Returns the preset's values of CHOICES."""
     found: Values = {}
     for key in CHOICES[name]:
         place: Any = document_of(name, {})
@@ -198,7 +198,7 @@ class TuningRuns:
     def metrics(
         self, cells: Sequence[StartCell], seeds: Sequence[int], who: BaselineSpec | PolicySpec
     ) -> list[list[Metrics]]:
-        """Of each seed, those of each cell."""
+        """Returns for each seed the metrics of each cell."""
         trials = [cell.trial(who, seed) for seed in seeds for cell in cells]
         outcomes: list[Metrics] = [outcome.metrics for outcome in run(trials, self.place, self.keep)]
         return [outcomes[at : at + len(cells)] for at in range(0, len(outcomes), len(cells))]
@@ -209,7 +209,7 @@ def mean_cost(found: Sequence[Metrics], rival: Sequence[Metrics]) -> float:
 
 
 def tune(name: str, runs: TuningRuns, most: int) -> TuningSearch:
-    """By the first seed's runs in the cells that the flagship's start values were chosen by."""
+    """Tunes by the first seed's runs in the cells that the flagship's start values were chosen by."""
     (rival,) = runs.metrics(CHOOSE, (1,), by_name(RIVAL))
 
     def price(values: Values) -> float:
@@ -226,7 +226,7 @@ def tune(name: str, runs: TuningRuns, most: int) -> TuningSearch:
 
 @dataclass(frozen=True)
 class Reported:
-    """Of one contender in UNSEEN: the cost of each seed, and each cell's figures of the mean over seeds."""
+    """Report on one contender in UNSEEN: the cost of each seed, and each cell's figures of the mean over seeds."""
 
     costs: Sequence[float]
     cells: Sequence[str]

@@ -48,14 +48,14 @@ def watched(call: Callable[[], Any], each: Callable[[str, FrameType], None]) -> 
 
 
 def _file(code: CodeType) -> str | None:
-    """Of a function that counts, from the root; else None."""
+    """Returns the file of a function that counts, from the root; else None."""
     path = Path(code.co_filename)
     ours = path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in PACKAGES
     return str(path.relative_to(ROOT)) if ours and not code.co_name.startswith(("<", "__")) else None
 
 
 def way(recipe: Path) -> Places:
-    """Of the run of a recipe. RuntimeError where it could not run."""
+    """Returns the places of the run of a recipe. RuntimeError where it could not run."""
     import_module("rlcc.handlers.run")  # what an import runs is no way
     with tempfile.TemporaryDirectory(prefix="rlcc-way-") as name:
         codes: list[int] = []

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compare(seed: int, student: Path, keep: Path, console: Console) -> page.ExporterComparison:
-    """All contenders on all models in all places. Who cannot take part is said on the console and on the page."""
+    """All contenders on all models in all places. The console and the page name contenders that cannot take part."""
     places = [CompiledPlace(p, c) for p in map(load_profile, PROFILES) for c in core.found_compilers(p).values()]
     for place in places:
         built_core(place.profile.core)

@@ -1,4 +1,4 @@
-"""What a contender is: something that turns a model into C or C++ with a function to call."""
+"""Contenders: each turns a model into C or C++ with a function to call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Absent(Exception):
 class ExportSource:
     """Code that defines ``GIVES bench_model(const TAKES *row)``, with C linkage.
 
-    With several ``outputs`` it is ``bench_model(const TAKES *row, GIVES *out)``, whatever it returns.
+    If it has several ``outputs``, it is ``bench_model(const TAKES *row, GIVES *out)``, whatever it returns.
 
     ``files`` are generated files that ``text`` includes; ``units`` those of them that are compiled for themselves.
     ``scribbles``: it writes into the row, as tl2cgen does when it

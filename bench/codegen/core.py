@@ -87,7 +87,8 @@ def run(built: Built, source: ExportSource, rows: NDArray[np.int64], profile: Pr
     row = Block("row", features * stored.dtype.itemsize, writable=source.scribbles)
     records = np.ascontiguousarray(stored).view([("row", stored.dtype, (features,))]).reshape(-1)
     kind = STORED[source.gives]
-    # What is returned, then what is written: the trampoline gives the function the address behind its own two words.
+    # The returned value comes first, then the written ones: the trampoline gives the function the address behind its
+    # own two words.
     blocks = np.dtype([("returned", "<u4", (2,)), ("written", kind, (source.outputs,))])
     result = Block("result", blocks.itemsize, writable=True)
     nothing = np.zeros(count, dtype=blocks)

@@ -9,8 +9,8 @@ from decision.ir.forest import Node, unrolled
 
 
 def if_else(subject: AnySubject, _: str) -> ExportSource:
-    """One comparison a node (all 15 of a symmetric tree of depth 4), one function. Where a leaf has several values, it
-    adds each of them to its sum: nobody would ask a tree's questions once an output."""
+    """One comparison a node (all 15 of a symmetric tree of depth 4), one function. If a leaf has several values, it
+    adds each of them to its sum: nobody would evaluate a tree once per output."""
     if isinstance(subject, OutsideExporter):
         return _outside(subject)
     trees = "".join(_every_question(tree, "  ") for tree in subject.forest.trees)

@@ -1,4 +1,4 @@
-"""What this project makes of the same trees: a kernel for each aim of the compiler, and each of its forms.
+"""This project's kernels of the same trees: one for each aim of the compiler, and each of its forms.
 
 Each is compiled for the engine that it then runs on.
 """
@@ -34,7 +34,8 @@ def compiled(subject: AnySubject, engine: str, options: Options) -> ExportSource
 
 
 def _pivots(made: Kernel) -> dict[int, tuple[int, ...]]:
-    """What searches compare with: thresholds, and values inside an interval that are cheaper constants."""
+    """Returns the numbers that searches compare with: thresholds, and values inside an interval that are cheaper
+    constants."""
     asked: dict[int, set[int]] = {}
     for search in made.choice.lowered.searches:
         todo = [search.root]

@@ -248,7 +248,7 @@ def _grid(library: Library) -> Grid:
 
 
 def _names(library: Library) -> list[str]:
-    """What a library calls features that came without names."""
+    """Returns a library's names for features that came without names."""
     form = {"catboost": "{}", "lightgbm": "Column_{}", "xgboost": "f{}", "scikit-learn": "x{}"}[library]
     return [form.format(i) for i in range(len(RANGES))]
 

@@ -174,7 +174,7 @@ def _times(comparison: ExporterComparison, cases: Sequence[ExportCase]) -> str:
 
 
 def _beside_plain(comparison: ExporterComparison, cases: Sequence[ExportCase]) -> str:
-    """Of each model: the best plain form's worst case over ours, and whether ours is the slower one."""
+    """Returns for each model the best plain form's worst case over ours, and whether ours is the slower one."""
     said = []
     for case in cases:
         ratios = _ratios(comparison, case, _floor)
@@ -204,7 +204,8 @@ def _standing(comparison: ExporterComparison, case: ExportCase, place: CompiledP
 
 
 def _lost(comparison: ExporterComparison, case: ExportCase) -> list[str]:
-    """Where a form is beaten in what it was made for, and where by its plain counterpart."""
+    """Returns the cases in which a form is beaten in what it was made for, and those in which its plain counterpart
+    beats it."""
     lines = []
     for ours, what, figure in AIMS:
         beaten = [(p, _best(comparison, case, p, figure, _right)) for p in comparison.places]

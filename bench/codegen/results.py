@@ -49,7 +49,7 @@ class ExportResult:
 
 @dataclass(frozen=True)
 class CompiledPlace:
-    """Where code runs."""
+    """Place in which code runs."""
 
     profile: Profile
     compiler: Compiler
@@ -61,7 +61,7 @@ class CompiledPlace:
 
 @dataclass(frozen=True)
 class ExportCase:
-    """What all contenders are given of a model: rows, all cells, and its library's own predictions of the rows, [N] or
+    """Inputs of all contenders for a model: rows, all cells, and its library's own predictions of the rows, [N] or
     [N, outputs]."""
 
     subject: AnySubject

@@ -1,4 +1,4 @@
-"""What the contenders are called with: rows on and beside the model's thresholds, corners, random rows; all cells."""
+"""Inputs of the contenders: rows on and next to the model's thresholds, corners, random rows; all cells."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _page(seeds: range, how: How) -> Path:
-    """Where a page belongs that nobody has named; InputError where another would be in its place."""
+    """Returns the path of a page that nobody has named; raises InputError if another would be in its place."""
     usual = How()
     others = (how.profile, how.opt, how.form) != (usual.profile, usual.opt, usual.form)
     if seeds != ALL or others or how.compiler not in PAGES:
@@ -137,7 +137,7 @@ def _reasons(rows: Sequence[DrawnRow]) -> str:
 
 
 def cells(row: DrawnRow) -> list[str]:
-    """Of a student: the answers of prover and checker, each with its CPU time and memory."""
+    """Returns the cells of a student: the answers of prover and checker, each with its CPU time and memory."""
     p, c = row.proved, row.checked
     said = _short(p.problem) or (f"{p.exact} cycles" if p.exact is not None else f"at most {p.bound} cycles")
     answer = "" if c is None else _short(c.problem) or f"holds, {c.paths} paths, {c.questions} questions"

@@ -79,7 +79,7 @@ class DrawnRow:
 
 
 def judged(seed: int, how: How) -> DrawnRow:
-    """What becomes of student number ``seed``."""
+    """Returns the results of student number ``seed``."""
     student = drawn(seed)
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -94,7 +94,7 @@ def judged(seed: int, how: How) -> DrawnRow:
 
 
 def judged_build(build: Build, prover_seconds: int, checker_seconds: int) -> tuple[Proved, Checked | None]:
-    """What the prover says within so much CPU time, and what the checker says of its certificate."""
+    """Returns the prover's answer within the limit of CPU time, and the checker's answer to its certificate."""
     proved = _apart(_prove, (build,), prover_seconds)
     if isinstance(proved, str):
         return Proved(problem=proved, seconds=prover_seconds if proved == _over(prover_seconds) else 0.0), None
@@ -131,7 +131,7 @@ def _spent(begin: float) -> tuple[float, int]:
 
 
 def _apart(work: Callable[..., Answer], arguments: tuple[object, ...], seconds: int) -> Answer | str:
-    """What ``work`` gives in a process of its own, or in a word why it gives nothing. It ends with this process
+    """Returns the result of ``work`` in a process of its own, or in a word why there is none. It ends with this process
     where that is told to (SIGTERM, Ctrl-C)."""
     ours, theirs = SPAWN.Pipe(duplex=False)
     child = SPAWN.Process(target=_child, args=(theirs, work, arguments, seconds), daemon=True)

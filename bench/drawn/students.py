@@ -118,7 +118,7 @@ def _newest(name: str) -> str:
 
 
 def words(student: Student) -> str:
-    """What kind of student it is, in a line."""
+    """Returns the kind of the student, in a line."""
     kinds = ", ".join(f.kind for f in student.observation.features)
     depths = "".join(str(depth(t)) for t in student.forest.trees)
     options = "".join(f", {name}" for name in ("start", "in_flight") if getattr(student, name) is not None)

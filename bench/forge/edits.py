@@ -1,7 +1,7 @@
 """Single edits of a document: at one place another value, an element more or less, a key that is unknown or twice.
 
-An edit is a name and the document after it. What JSON cannot hold as data (NaN, a key twice, 10^4 digits) stands in it
-as ``Raw``, which ``texts.dumped`` writes as it is.
+An edit is a name and the document after it. Values that JSON cannot hold as data (NaN, a key twice, 10^4 digits) stand
+in it as ``Raw``, which ``texts.dumped`` writes as it is.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Who decides on a forgery: commands of rlcc, called in this process as the command line calls them.
+"""Judges of a forgery: commands of rlcc, called in this process as the command line calls them.
 
 An answer is "accepted" (exit code 0), "refused" (1, 2), or "crashed": a traceback, a sentence about a defect in rlcc,
 or no end. ``memory`` says what is remembered between calls; ``in_a_process`` asks the installed command line for the
@@ -39,7 +39,7 @@ class NoEnd(BaseException):
 
 @dataclass(frozen=True)
 class Files:
-    """Where a subject's documents lie: a folder that holds one set of them, true or forged."""
+    """Files of a subject's documents: a folder that holds one set of them, true or forged."""
 
     root: Path
 
@@ -238,7 +238,7 @@ FURTHER = (vouched,)
 
 
 def reference(files: Files) -> JudgeAnswer:
-    """What `rlcc gate --reference` reads of an earlier verdict."""
+    """Returns the answer of `rlcc gate --reference` to an earlier verdict."""
     from rlcc.gate.reference import read_reference
 
     return read("reference", lambda: read_reference(files.verdict))
@@ -259,7 +259,7 @@ def recipe(files: Files) -> JudgeAnswer:
 
 
 def student(files: Files) -> JudgeAnswer:
-    """What `rlcc emit` reads of a student folder."""
+    """Returns the answer of `rlcc emit` to a student folder."""
     from decision.artefact.manifest import opened
     from decision.policy.student import NAME, load_student
 

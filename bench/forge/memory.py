@@ -1,11 +1,11 @@
-"""What judges need not work out again in one process: pure functions of the same arguments, remembered.
+"""Memory of pure functions: judges compute each result once per process.
 
-What is judged stays the whole decision of the program: the very commands run, and whatever depends on an edited byte
-is worked out anew, since arguments are compared by their whole content. Remembered are only functions whose result
-follows from their arguments (``REMEMBERED``), among them the checker's walk over the machine code: a ``Judge`` of the
-same image, program, layouts, cuts and engine is the same walk. The checker's process of its own is left out: its work
-runs in this one (``boundary.judged``), or nothing could be remembered. ``bench.forge`` asks the command line, in
-processes that remember nothing, for a drawn sample of the same answers.
+The judgement stays that of the whole program: the very commands run, and every result that depends on an edited byte is
+computed again, since arguments are compared by their whole content. Remembered are only functions whose result follows
+from their arguments (``REMEMBERED``), among them the checker's walk over the machine code: a ``Judge`` of the same
+image, program, layouts, cuts and engine is the same walk. The checker's process of its own is left out: its work runs
+in this one (``boundary.judged``), or nothing could be remembered. ``bench.forge`` asks the command line, in processes
+that remember nothing, for a drawn sample of the same answers.
 """
 
 import contextlib
@@ -168,7 +168,7 @@ def _whole(result: Any) -> Any:
 
 
 def _filled(memory: ForgeryMemory, true: Any) -> Any:
-    """What is emitted of a body: the files, written again."""
+    """Returns the emission of a body: the files, written again."""
 
     def called(folder: Path, body: Any, emission: Any, *rest: Any) -> Any:
         key = key_of(body, emission, *rest)

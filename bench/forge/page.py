@@ -47,7 +47,7 @@ judges.
 
 
 def _command(options: argparse.Namespace) -> str:
-    """What made the page, as far as it is not the usual."""
+    """Returns the command that made the page, as far as it is not the usual one."""
     usual = {"documents": ",".join(NAMES), "limit": 0, "places": 2, "seed": 1, "kept": False}
     words = [f"--{name} {getattr(options, name)}" for name in usual if getattr(options, name) != usual[name]]
     said = [word.removesuffix(" True") if word.startswith("--kept") else word for word in words]

@@ -26,7 +26,7 @@ ORDER = (*WRONG, "weaker", "equal", "no claim", "refused")
 
 @dataclass(frozen=True)
 class ForgeryRow:
-    """What became of a forgery. ``answers``: judge, outcome, what it said, meaning and reason where it accepted."""
+    """Results of a forgery. ``answers``: judge, outcome, its message, and if it accepted, meaning and reason."""
 
     subject: str
     document: str

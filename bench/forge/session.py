@@ -79,7 +79,7 @@ def _written(forgery: Forgery, files: Files) -> JudgeAnswer:
 def asked_again(
     subject: ForgerySubject, forgeries: Sequence[Forgery], rows: Sequence[ForgeryRow], place: Path
 ) -> list[ForgeryRow]:
-    """Of forgeries and their rows, those whose judges answer otherwise as commands in processes of their own."""
+    """Returns the rows of forgeries whose judges answer otherwise as commands in processes of their own."""
     differing = []
     for forgery, row in zip(forgeries, rows, strict=True):
         files, answers = Files(place), []
@@ -140,7 +140,7 @@ def _equal(one: Path, other: Path) -> bool:
 
 
 def prepared_copy(subject: ForgerySubject, folder: Path) -> Path:
-    """Where a subject's forgeries are written."""
+    """Returns the folder in which a subject's forgeries are written."""
     place = folder / f"{subject.name}.forged"
     copy_of(subject, place)
     return place

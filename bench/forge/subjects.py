@@ -120,7 +120,7 @@ def prepared(run: Path, recipe: Path | None, place: Path, say: Say) -> ForgerySu
 
 
 def agent_of(firmware: Path) -> str:
-    """What decides, and for whom: "Student, flow"."""
+    """Returns the kind of decider and its agent: "Student, flow"."""
     decider = load_decider(opened(firmware, "firmware"))
     return f"{type(decider).__name__}, {decider.program().interface.agent}"
 

@@ -219,7 +219,8 @@ def _arrive_alike(case: TruthCase, asked: Any, *witnesses: dict[str, int]) -> bo
 
 
 def _memory(name: str) -> str:
-    """What past values of one kind share: each goes through the features of every age, decision by decision."""
+    """Returns the group of past values of one kind: each goes through the features of every age, decision by
+    decision."""
     return re.sub(r"_\d+$", "", name.removeprefix("context."))
 
 

@@ -22,7 +22,7 @@ one test by the clock (for one that sleeps)."""
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a mutant. ``by``: the test that told."""
+    """Fate of a mutant. ``by``: the test that noticed it."""
 
     mutant: Mutant
     state: State

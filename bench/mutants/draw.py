@@ -66,7 +66,7 @@ class Mutant:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What it is, wherever its line has moved to: file, line, what becomes what."""
+        """Returns the identity of the mutant, wherever its line has moved to: file, line, old and new text."""
         return self.file, self.line, self.was, self.becomes
 
     def applied(self, source: bytes) -> bytes:

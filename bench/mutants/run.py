@@ -18,7 +18,7 @@ from decision.artefact.errors import InputError
 
 @dataclass(frozen=True)
 class _RemainingMutants:
-    """What the warm session leaves to do, and what it knows about it."""
+    """Mutants that the warm session leaves, and what it knows about them."""
 
     problem: str
     fates: list[Fate]
@@ -30,7 +30,7 @@ class _RemainingMutants:
 def run(
     mutants: list[Mutant], sources: dict[str, bytes], tests: list[str], jobs: int, done: Callable[[Fate], None]
 ) -> list[Fate]:
-    """What becomes of each mutant. InputError where the tests do not pass as they are."""
+    """Returns the fate of each mutant. InputError where the tests do not pass as they are."""
     rest: _RemainingMutants = _in_child(lambda: _warm(mutants, sources, tests, jobs, done))
     if rest.problem:
         raise InputError(rest.problem)

@@ -1,4 +1,4 @@
-"""What is mutated, and the tests that have to notice: the quick ones that are about the file."""
+"""Files to mutate, and the tests that have to notice: the quick ones that are about the file."""
 
 CHECK = "tests/verify/check/test"
 BEHAVIOUR = "tests/verify/behaviour/test"

@@ -22,7 +22,7 @@ class Trace:
 
     @contextmanager
     def of(self, who: Hashable) -> Iterator[None]:
-        """What runs in here counts as theirs, and not as the surrounding one's."""
+        """Counts lines that run in here as theirs, and not as the surrounding one's."""
         before, self._now = self._now, self.lines[who]
         try:
             yield

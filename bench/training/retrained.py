@@ -2,8 +2,8 @@
 
     python -m bench.training.retrained [NAME ..] [--out FILE]
 
-Every recipe is trained anew as a user does, by `rlcc train` in a process of its own. What comes out is the shipped
-teacher where all of its files have the same bytes. Exit code 1 where one has others.
+Every recipe is trained anew as a user does, by `rlcc train` in a process of its own. The result is the shipped teacher
+if all of its files have the same bytes. Exit code 1 where one has others.
 """
 
 import argparse
@@ -47,7 +47,7 @@ class Retrained:
 
 
 def differing(mine: Path, shipped: Path) -> tuple[str, ...]:
-    """Of the shipped folder's files those that are not there with the same bytes."""
+    """Returns the shipped folder's files that are not there with the same bytes."""
     names = [*load_json(shipped / manifest.NAME)["files"], manifest.NAME]
     _, other, missing = filecmp.cmpfiles(mine, shipped, names, shallow=False)
     return (*other, *missing)

@@ -2,11 +2,11 @@
 
     python -m bench.training.study seeds|rl-cc-mlp|ablations|randomised [--seeds N ..] [--no-proof] [--out FILE]
 
-Each training is one of build/training, made once. Of every variant the page has the validation's cost of each seed (0
-is perfect), what it costs more than the recipe as it is with the same seed, and where it costs. With `places` it is
-also measured, beside the recipe as it is, in networks at the end of what it was trained over; with `cycles` its first
-seed is distilled (10 trees of depth 4, no round of DAgger), emitted, compiled and proved: cycles of the whole decision
-on ibex-small.
+Each training is one of build/training, made once. The page has the following of every variant: the validation's cost of
+each seed (0 is perfect), its excess over the recipe as it is with the same seed, and the networks that cause it. If
+`places` is given, the variant and the recipe as it is are also measured in networks at the end of what it was trained
+over. If `cycles` is given, its first seed is distilled (10 trees of depth 4, no round of DAgger), emitted, compiled and
+proved: cycles of the whole decision on ibex-small.
 """
 
 import argparse
@@ -124,7 +124,7 @@ def difference(costs: Sequence[float], base: Sequence[float]) -> str:
 
 
 def elsewhere(teacher: Teacher, place: str, seed: int) -> tuple[float, float, float]:
-    """Of SHOWN in a network of that kind, means: goodput, 99th percentile of the latency in us, loss."""
+    """Returns means of SHOWN in a network of that kind: goodput, 99th percentile of the latency in us, loss."""
     what = Randomisation.model_validate(tomllib.loads(place))
     around = [draw(name, what, np.random.default_rng(seed), seed, TIME_PS) for name in SHOWN]
     who = native(teacher.policy, teacher.weights)
@@ -150,7 +150,8 @@ def elsewhere(teacher: Teacher, place: str, seed: int) -> tuple[float, float, fl
 
 @dataclass(frozen=True)
 class StudentCycles:
-    """Of a variant's student on ibex-small: what an input is known to take, and what none exceeds; None: not proved."""
+    """Cycles of a variant's student on ibex-small: those of a known input, and a bound that none exceeds; None: not
+    proved."""
 
     seen: int
     bound: int | None = None

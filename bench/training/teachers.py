@@ -61,9 +61,10 @@ PAGE = ROOT / "docs" / "results" / "training-teachers.md"
 
 @dataclass(frozen=True)
 class Seeds:
-    """Of a teacher ``name``, by seed: its training, and by network of the gate the means of each metric over the gate's
-    seeds. ``shipped``: the seed of the one in fixtures/teachers; ``same``: whether its training here ends with the same
-    bytes, None where it was not among the seeds; ``told`` and ``here``: its validation when it was trained, and now."""
+    """Seeds of a teacher ``name``: for each its training, and by network of the gate the means of each metric over the
+    gate's seeds. ``shipped``: the seed of the one in fixtures/teachers; ``same``: whether its training here ends with
+    the same bytes, None where it was not among the seeds; ``told`` and ``here``: its validation when it was trained,
+    and now."""
 
     name: str
     method: str
@@ -82,7 +83,7 @@ class Seeds:
 
     @property
     def rank(self) -> int:
-        """Of the shipped weights, as they are here, among the other seeds' trainings."""
+        """Returns the rank of the shipped weights, as they are here, among the other seeds' trainings."""
         others = [its.value for seed, its in self.trainings.items() if seed != self.shipped]
         return 1 + sum(self.better * value > self.better * self.here for value in others)
 
@@ -97,7 +98,7 @@ class Seeds:
 
     @property
     def furthest(self) -> tuple[float, str, str]:
-        """By how much the seeds are apart at the most, in which metric, in which network."""
+        """Returns the largest difference of the seeds, its metric and its network."""
         first = next(iter(self.loops.values()))
         return max((self.apart(place, m), METRICS[m].heading, place) for place in first for m in first[place])
 

@@ -55,7 +55,7 @@ def cost(trials: Sequence[Trial], place: Place) -> PlaceCost:
 
 
 def cpu_s() -> float:
-    """Of this process, of its children that have ended, and of all that live and descend from it."""
+    """Returns the CPU time of this process, of its children that have ended, and of all living descendants."""
     mine = resource.getrusage(resource.RUSAGE_SELF)
     living = sum(ticks * TICK_S for ticks in _descendants(os.getpid()))
     return mine.ru_utime + mine.ru_stime + children_s() + living
