@@ -33,8 +33,8 @@ def _with_site(name: str) -> str:
 
 
 class AgentOptions(BaseModel):
-    """One kind of agents, and who decides at them: a ``baseline`` by its name or TOML file, ``fixed_knobs``, or a
-    ``teacher`` that is distilled. ``period``: how often those are asked that are not asked on a response; ``level``:
+    """One kind of agents and its decider: a ``baseline`` by its name or TOML file, ``fixed_knobs``, or a
+    ``teacher`` that is distilled. ``period``: how often agents decide that do not decide on a response; ``level``:
     only when this signal crosses the value; ``idle_rule``: not after so many looks at which the signal was not above
     the knob in force, until it is."""
 
@@ -69,7 +69,7 @@ class AgentOptions(BaseModel):
         return INTERFACES[self.interface]
 
     def decider(self, folder: Path) -> PolicySpec | BaselineSpec:
-        """Who decides, unless it is to be distilled; a TOML file lies in the recipe's ``folder``."""
+        """Returns the decider, unless it is to be distilled; a TOML file lies in the recipe's ``folder``."""
         if self.fixed_knobs is not None:
             return fixed(self.of, self.fixed_knobs)
         assert self.baseline is not None
@@ -77,7 +77,7 @@ class AgentOptions(BaseModel):
         return baselines.load(path) if path.suffix == ".toml" else baselines.by_name(self.baseline)
 
     def cohort(self, folder: Path) -> Cohort:
-        """Of agents that are no flows'."""
+        """Returns the cohort of agents that are no flows."""
         decider = self.decider(folder)
         assert not isinstance(decider, BaselineSpec)
         return Cohort(decider, self.period or 0, level=self.level, idle=self.idle_rule)

@@ -114,7 +114,7 @@ def pre_authentication(payload_type: str, payload: bytes) -> bytes:
 
 
 def private_key(path: Path) -> Ed25519PrivateKey:
-    """Of an unencrypted PEM file."""
+    """Returns the key of an unencrypted PEM file."""
     with needed():
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -128,7 +128,7 @@ def private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def public_key(path: Path) -> Ed25519PublicKey:
-    """Of a PEM file."""
+    """Returns the key of a PEM file."""
     with needed():
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         from cryptography.hazmat.primitives.serialization import load_pem_public_key

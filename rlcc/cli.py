@@ -55,7 +55,7 @@ COMMANDS = {
 
 @dataclass
 class Session:
-    """What the group's own options say; commands need none of it."""
+    """Values of the group's own options; commands need none of it."""
 
     debug: bool = False
 

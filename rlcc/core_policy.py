@@ -27,7 +27,7 @@ RTL = "rtl:"
 
 @dataclass(frozen=True)
 class CoreName:
-    """What stands behind the @: an engine profile, by name or path, and which model of its core."""
+    """Text behind the @: an engine profile, by name or path, and which model of its core."""
 
     profile: str
     model: Literal["fast", "rtl"] = "fast"
@@ -58,7 +58,7 @@ class CorePolicy(IntegerPolicy):
         return decider(engine.address, engine.context_bytes, engine.clock_mhz, self.installed, engine).core(agents)
 
     def content(self) -> list[Any]:
-        """What the decisions and their cycles come from: firmware, profile, emulator and compiler."""
+        """Returns the sources of the decisions and their cycles: firmware, profile, emulator and compiler."""
         profile = load_profile(self.on.profile)
         compiler = find_compiler("clang", profile.core.isa).version
         return [self.hash, self.on.model, profile.hash(), emulator_hash(), compiler, self.installed.params]

@@ -243,7 +243,7 @@ def core_cache() -> DoctorFinding:
 
 
 def output_of(*command: str) -> str | None:
-    """What the command prints, or None where it is not there or fails."""
+    """Returns the command's output, or None if it is missing or fails."""
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):

@@ -1,7 +1,7 @@
 """How far traffic has left what a student was made on, by the cells of its forest (decision.policy.visits).
 
 A student is made on several networks; traffic like one of them alone is nothing new, though its shares differ from
-those of all together. So two figures, of the cells and of each feature's intervals:
+those of all together. There are therefore two figures, for the cells and for each feature's intervals:
 
 apart    half the sum of the differences of the shares (total variation): 0 the same, 1 nothing in common
 beyond   the part of the decisions that none of the networks it was made on explains, whichever the traffic is like:
@@ -43,8 +43,8 @@ class Feature:
 
 @dataclass(frozen=True)
 class Drift:
-    """Of the cells; ``unseen``: the part of the decisions in cells that were never met. ``features``: those that both
-    count, the furthest beyond first."""
+    """Drift of the cells. ``unseen``: the part of the decisions in cells that were never met. ``features``: those that
+    both count, the furthest beyond first."""
 
     decisions: int
     apart: float
@@ -54,7 +54,7 @@ class Drift:
 
 
 def seen_in(hash: str, student: Student, runs: Iterable[Rollout]) -> Visits:
-    """Where the student of this hash was asked that drove there, in the decisions whose whole history is on record."""
+    """Returns the states in which the student of this hash decided, of decisions whose whole history is on record."""
     each = []
     for run in runs:
         rows, complete = run.trajectories.integer_rows(student.observation, student.params())

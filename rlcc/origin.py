@@ -36,7 +36,7 @@ def machine() -> str:
 
 
 def processor() -> str:
-    """What the processor calls itself, or its architecture."""
+    """Returns the processor's name for itself, or its architecture."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())

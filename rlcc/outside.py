@@ -1,8 +1,8 @@
 """States in which a student is outside its teacher's action range, for distillation (distill.coverage_rows).
 
-First the states of the cells of its forest (rlcc.gate.neighbourhood): many at once. Where none of them is too far, the
-proof over all states is asked, which misses none: its state, with what is around it. Of a teacher that nothing is
-proved beside the cells alone are looked into.
+First the states of the cells of its forest (rlcc.gate.neighbourhood): many at once. If none of them is too far, the
+proof over all states decides, which misses none: its state, with its neighbourhood. If nothing can be proved for a
+teacher, only the cells are searched.
 """
 
 from itertools import product

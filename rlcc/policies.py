@@ -83,7 +83,8 @@ def on_core(path: Path, core: CoreName, read: Read = NONE) -> Named:
 
 
 def kind_of(path: Path) -> str:
-    """What the artefact in ``path`` is; a TOML file is a baseline's, anything else without a manifest a teacher."""
+    """Returns the kind of the artefact in ``path``; a TOML file is a baseline's, anything else without a manifest a
+    teacher."""
     if not path.exists():
         raise InputError(f"there is no {path}; give a teacher, a student or a firmware folder")
     if path.suffix == ".toml" and path.is_file():

@@ -241,7 +241,7 @@ DEFAULT_TOLERANCE = ", ".join(f'{name} = "{allowed.text()}"' for name, allowed i
 
 
 class GateOptions(_Strict):
-    """What a firmware folder must hold to pass."""
+    """Requirements on a firmware folder."""
 
     budget: DurationPs = Field(description='Maximum decision time, for example "0.9 us".')
     scenarios: Annotated[Scenarios, BeforeValidator(listed)] = Field(
@@ -391,7 +391,7 @@ def load_recipe(path: Path) -> Recipe:
 
 
 def teacher_path(recipe: Recipe, path: Path) -> Path:
-    """Where the recipe in ``path`` says its teacher is."""
+    """Returns the teacher's path in the recipe ``path``."""
     place = (path.parent / str(recipe.pupil.teacher)).resolve()
     if not place.exists():
         raise InputError(f"{path}: teacher: there is no {place}; train one with rlcc train or name another")
@@ -399,8 +399,8 @@ def teacher_path(recipe: Recipe, path: Path) -> Path:
 
 
 def deployment_of(recipe: Recipe, path: Path) -> Deployment:
-    """Where the recipe in ``path`` has its agents taught and judged: its network, and who decides there beside them.
-    InputError names what is wrong."""
+    """Returns the deployment in which the recipe ``path`` teaches and judges its agents: its network, and the other
+    agents in it. InputError names what is wrong."""
     network, pupil, folder = recipe.network, recipe.pupil, path.parent
     try:
         net = load_network(folder / network) if isinstance(network, str) else from_table(network, "network")

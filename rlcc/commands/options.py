@@ -31,7 +31,7 @@ scenario_option = click.option(
 
 
 def not_within(firmware: Path, place: Path) -> None:
-    """What a command writes goes elsewhere: InputError where it would lie in the folder of the firmware, whose manifest
+    """A command's output goes elsewhere: InputError where it would lie in the folder of the firmware, whose manifest
     names every file and which would be refused from then on."""
     if firmware.resolve() in (place.resolve(), *place.resolve().parents):
         raise InputError(f"{place} is in the folder of the firmware, which holds nothing else; choose another place")

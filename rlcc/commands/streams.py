@@ -24,7 +24,7 @@ class LostStream(Exception):
         self.number = number
 
     def let_go(self) -> None:
-        """What is left in its buffer goes nowhere: the interpreter would complain of it once more at its end."""
+        """The rest of its buffer is dropped: the interpreter would complain of it once more at its end."""
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.number)
 
 
@@ -71,8 +71,8 @@ def tell(text: str) -> None:
 
 
 def closed() -> str | None:
-    """Why a command cannot print; None where it can. What else is closed is opened, reading and writing nothing: the
-    next file would take its number, and what a library prints would land in it."""
+    """Why a command cannot print; None where it can. Every other closed stream is opened, reading and writing nothing:
+    the next file would take its number, and what a library prints would land in it."""
     for number in (0, 2):
         if _is_closed(number):
             os.dup2(os.open(os.devnull, os.O_RDWR), number)

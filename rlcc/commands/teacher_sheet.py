@@ -1,4 +1,4 @@
-"""What `rlcc check` says of a teacher: its layers, every column of its row, and what it decides for a row."""
+"""Output of `rlcc check` about a teacher: its layers, every column of its row, and what it decides for a row."""
 
 import inspect
 from collections.abc import Sequence
@@ -31,7 +31,8 @@ def headline(teacher: Teacher) -> str:
 
 
 def columns(teacher: Teacher, layout: InputLayout) -> list[tuple[str, str, str, str]]:
-    """Of the network's own row: number, name (a feature and how many decisions ago, or a constant), unit, meaning."""
+    """Returns the columns of the network's own row: number, name (a feature and how many decisions ago, or a constant),
+    unit, meaning."""
     observation = teacher.policy.observation
     features = dict(zip(observation.labels, observation.features, strict=True))
     own = layout.columns_of(observation.labels)
@@ -58,8 +59,8 @@ def _meaning(feature: object) -> str:
 
 
 def outputs(teacher: Teacher, layout: InputLayout, rows: Floats) -> Floats:
-    """What the network puts out [N, outputs] at rows [N, its own columns], before offset and scale. InputError where a
-    constant column has another value."""
+    """Returns the network's outputs [N, outputs] at rows [N, its own columns], before offset and scale. InputError
+    where a constant column has another value."""
     policy = teacher.policy
     own = layout.columns_of(policy.observation.labels) * policy.observation.window
     for number, column in enumerate(own):
@@ -70,7 +71,7 @@ def outputs(teacher: Teacher, layout: InputLayout, rows: Floats) -> Floats:
 
 
 def decided(policy: Policy, outputs: Floats) -> list[str]:
-    """What each row of outputs [N, outputs] decides, in words."""
+    """Returns the decision of each row of outputs [N, outputs], in words."""
     values = policy.action.decided(outputs)
     if isinstance(policy.action, Scale):
         return [

@@ -32,7 +32,7 @@ class LineCost:
 
 @dataclass(frozen=True)
 class PathCosts:
-    """Where the cycles of a path go: of one input (``name`` worst) or the mean over all vectors (mean)."""
+    """Cycles of a path by cause: of one input (``name`` worst) or the mean over all vectors (mean)."""
 
     name: str
     of: str
@@ -67,7 +67,7 @@ def worst_costs(
     certificate: Certificate | None = None,
     places: SourceLines | None = None,
 ) -> PathCosts:
-    """Of the certificate's witness, or where there is none of the vector ``slowest``."""
+    """Returns the costs of the certificate's witness, or without a witness of the vector ``slowest``."""
     firmware = build.firmware
     if certificate is not None:
         worst = certificate.claims.worst_case

@@ -2,7 +2,7 @@
 
 The emitted C is laid out alike for every form of the trees (firmware_templates/common/rlcc_policy.c.j2): in rlcc_decide
 first the nodes before the trees, one ``const`` a statement, then the trees, then the nodes behind them, then the stores
-into the agent's context and of its knobs. What the trees need of functions stands before. A decision that walks its
+into the agent's context and of its knobs. Functions that the trees need stand before it. A decision that walks its
 trees on one side of a choice only has the same order on that side; the other side is a part of the action, called as
 the comment of the choice calls it.
 """

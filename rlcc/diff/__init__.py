@@ -1,1 +1,1 @@
-"""Where two policies differ: in what they are made of, and in what they decide."""
+"""Differences of two policies: in their parts, and in their decisions."""

@@ -1,4 +1,4 @@
-"""What two policies are made of, compared: header, parameters, contexts, thresholds, trees. One change is one row."""
+"""Parts of two policies, compared: header, parameters, contexts, thresholds, trees. One change is one row."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def _of_texts(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Change
 
 
 def _thresholds(old: Side, new: Side, was: Student, now: Student) -> Iterator[Change]:
-    """Thresholds that one side alone has, in the order of the features, ascending. Of the same number on both sides,
+    """Thresholds that one side alone has, in the order of the features, ascending. If both sides have the same number,
     the removed and the added ones are paired in their order."""
     for name in dict.fromkeys((*was.forest.features, *now.forest.features)):
         before, after = (set(side.thresholds.get(name, [])) for side in (old, new))

@@ -1,4 +1,4 @@
-"""What two policies decide in the same recorded states, and on the same test inputs.
+"""Decisions of two policies in the same recorded states, and on the same test inputs.
 
 In recorded traffic each policy sees the raw signals and the history that the recorded decisions would have left. The
 test inputs are the vectors of both programs: plausible and arbitrary ones, each threshold with its two neighbours, an
@@ -184,7 +184,8 @@ def _worst_recorded(networks: Sequence[_Network], names: Sequence[str], off: Flo
 
 
 def _intervals(old: Side, new: Side, name: str, values: Integers, off: Floats) -> list[Interval]:
-    """Of one feature, ascending, between the thresholds of both; those with few of the differences are left out."""
+    """Returns the intervals of one feature, ascending, between the thresholds of both; those with few of the
+    differences are left out."""
     borders = sorted({*old.thresholds.get(name, []), *new.thresholds.get(name, [])})
     if not borders:
         return []

@@ -1,4 +1,4 @@
-"""Who competes: `[LABEL=]POLICY[@target:RATIO][@LATENCY]` or `[LABEL=]FIRMWARE[@target:RATIO]@CORE`.
+"""Contenders: `[LABEL=]POLICY[@target:RATIO][@LATENCY]` or `[LABEL=]FIRMWARE[@target:RATIO]@CORE`.
 
 lstm=fixtures/teachers/rl-cc-lstm-small@450us     a label, a path, what a decision takes
 runs/rl-cc/firmware                               by default the firmware's slowest vector on the emulated engine
@@ -210,7 +210,7 @@ def _on_core(argument: Argument, core: CoreName, engines: Engines | None, read: 
 
 
 def emulated_latency_ps(firmware: Path | Opened, profile: str, progress: Progress | None = None) -> int:
-    """What the slowest vector takes on the engine, in ps."""
+    """Returns the time of the slowest vector on the engine, in ps."""
     report = emulate(firmware, profile=profile, progress=progress)
     if report.cycles is None:
         place = firmware if isinstance(firmware, Path) else firmware.folder

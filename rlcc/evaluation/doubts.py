@@ -1,4 +1,4 @@
-"""What a reader is warned of before a table is believed: intervals that say nothing, windows that lie in the start."""
+"""Warnings before a table is believed: intervals that say nothing, windows that lie in the start."""
 
 from collections.abc import Iterator, Sequence
 from math import isfinite, nan
@@ -59,7 +59,7 @@ def _steady(cell: Cell, seed: int) -> bool:
 
 
 def _moved(runs: Sequence[Samples], cell: Cell) -> list[str]:
-    """What has not settled, the mean over the seeds."""
+    """Returns the metrics that have not settled, by the mean over the seeds."""
     begin, end = (edge / 1e6 for edge in cell.times.window_ps)
     inside = [(run.t_us > begin) & (run.t_us <= end) for run in runs]
     queue = _thirds([run.queue_bytes[part] for run, part in zip(runs, inside, strict=True)])

@@ -44,20 +44,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """Who is set beside whom, and where."""
+    """Contenders that are compared, and the networks."""
 
     contenders: tuple[Contender, ...]
     cells: tuple[Cell, ...]
     seeds: tuple[int, ...]
 
     def runs(self) -> list[tuple[Contender, Cell, int]]:
-        """By cell, then contender, then seed."""
+        """Returns all runs, by cell, then contender, then seed."""
         return [(c, cell, seed) for cell in self.cells for c in self.contenders for seed in self.seeds]
 
 
 @dataclass(frozen=True)
 class Results:
-    """What each of ``Grid.runs()`` gave, in that order."""
+    """Results of each of ``Grid.runs()``, in that order."""
 
     grid: Grid
     outcomes: Sequence[Outcome]

@@ -172,7 +172,7 @@ def _control(contender: Contender, cell: Cell) -> Control:
 
 
 def _key(who: Control, cell: Cell, flows: Sequence[TcpFlow], seed: int, parts: Parts) -> str:
-    """Of all that goes into a run."""
+    """Returns the hash of all that goes into a run."""
     told = [FORMAT, parts.hash, who.name, asdict(cell.times), str(cell.path), [asdict(f) for f in flows], seed]
     digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     for content in (who.program or b"", who.tuning or b"", *agent().values()):
@@ -226,7 +226,8 @@ def measured(seen: Seen, scenario: Scenario, cell: Cell, flows: Sequence[TcpFlow
 
 
 def _completions(finite: NDArray[np.int64], path: Bottleneck, scenario: Scenario) -> dict[str, float]:
-    """By netsim's own definitions; alone a flow takes a handshake, its packets on the wire and the path's RTT."""
+    """Returns the metrics by netsim's own definitions; alone a flow takes a handshake, its packets on the wire and the
+    path's RTT."""
     window = {
         "completed_flow": finite[:, 0],
         "completed_start_ps": finite[:, 1] * 10**6,
@@ -239,7 +240,7 @@ def _completions(finite: NDArray[np.int64], path: Bottleneck, scenario: Scenario
 
 
 def alone_ps(size: NDArray[np.int64], path: Bottleneck) -> NDArray[np.float64]:
-    """What a flow of so many bytes takes in an empty path."""
+    """Returns the time of a flow with this number of bytes on an empty path."""
     packets = -(-size // PAYLOAD_BYTES)
     wire = size + packets * (FRAME_BYTES - PAYLOAD_BYTES)
     return 2.0 * path.delay_ps + wire * 8e12 / path.rate_bps
@@ -253,7 +254,7 @@ def _within(rows: NDArray[np.int64], begin: int, end: int) -> NDArray[np.int64]:
 
 
 def _last(seen: Seen, column: int, flows: int, at: int) -> NDArray[np.float64]:
-    """Of each flow [flows] the value of its last sample until ``at``."""
+    """Returns for each flow [flows] the value of its last sample until ``at``."""
     rows = seen.flows[seen.flows[:, 0] <= at]
     values = np.zeros(flows)
     values[rows[:, 1]] = rows[:, column]  # the last assignment to an index stands

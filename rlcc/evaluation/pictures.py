@@ -3,8 +3,8 @@ PNG to look at, as SVG and PDF for a paper.
 
 Contenders keep their colour, line and marker in all of them; of more than ``TOGETHER`` there are several pictures of
 each kind. The colours are Okabe and Ito's, which the colour-blind
-tell apart; line styles and markers tell the same without colour. Where there are several seeds, what is drawn over
-time is the first one; everything else is all of them.
+tell apart; line styles and markers tell the same without colour. If there are several seeds, a drawing over time shows
+the first one; every other drawing shows all.
 """
 
 import io
@@ -303,7 +303,7 @@ def _bars(rows: Sequence[Row], name: str) -> NDArray[np.float64]:
 
 
 def _area(flows: int) -> float:
-    """Of a marker, in points squared."""
+    """Returns the area of a marker, in points squared."""
     return 20.0 + 30.0 * float(log10(max(flows, 1)) ** 1.5)
 
 

@@ -1,7 +1,7 @@
 """`rlcc evaluate --stack linux --predict`: what netsim says of the cells that a kernel carried, and how far it is off.
 
-The same flows in the same path, as many times faster as 1 Gb/s is than the bottleneck, its times stretched again. What
-TCP does otherwise than a NIC is modelled, or left out and said:
+The same flows in the same path, as many times faster as 1 Gb/s is than the bottleneck, its times stretched again.
+Differences of TCP from a NIC are modelled, or left out and listed:
 
     a packet at a time      no bursts: the kernel paces packet by packet (fq, or TCP's own timers)
     RTT of the decision     of a packet and of the newest one, so a probe of a byte behind each
@@ -50,7 +50,7 @@ ALONE = "a lone flow is paced at the line's very rate, so a packet that waits on
 
 @dataclass(frozen=True)
 class Figures:
-    """Of a cell, a mean over seeds: share of the rate, us, bytes."""
+    """Figures of a cell, means over seeds: share of the rate, us, bytes."""
 
     goodput: float
     rtt_us: float
@@ -78,7 +78,7 @@ class Compared:
 
     @property
     def failing(self) -> list[str]:
-        """What is further off than it may be."""
+        """Returns the figures that are further off than allowed."""
         near = {
             "goodput": abs(self.linux.goodput / self.netsim.goodput - 1) <= GOODPUT,
             "RTT": abs(self.rtt_off) <= RTT,
@@ -212,7 +212,7 @@ def _mean(many: Sequence[Figures]) -> Figures:
 
 
 def _reasons(runs: Sequence[dict[str, float]]) -> Iterator[str]:
-    """What the kernel's counters say that netsim leaves out."""
+    """Yields what the kernel's counters show and netsim leaves out."""
 
     def mean(name: str) -> float:
         values = [run[name] for run in runs if isfinite(run.get(name, float("nan")))]

@@ -1,6 +1,6 @@
-"""Where a policy stands beside a baseline in a cell: it wins, it loses, each is better in something, or all is level.
+"""Standing of a policy against a baseline in a cell: it wins, it loses, each is better in something, or all is level.
 
-What counts, where flows go on and where they end:
+These metrics count, for flows that go on and for flows that end:
 
     goodput                       mean slowdown
     99th percentile of latency    99th percentile of slowdown
@@ -8,8 +8,9 @@ What counts, where flows go on and where they end:
     Jain's index of goodputs      Jain's index of 1 / slowdown, and how many flows were completed
 
 One is better in something where the means differ by more than either's 99 % interval over the seeds, and by more than
-1 % of the larger. Who is at least level in all and better in something wins the cell, and the other one loses it.
-Completions count because a slowdown is that of the flows that were done: who starves the others has no better one.
+1 % of the larger. A policy that is at least level in all metrics and better in one wins the cell, and the other one
+loses it. Completions count because a slowdown is that of the flows that were done: who starves the others has no better
+one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -67,7 +68,7 @@ class Comparison:
 
 
 def axes(row: Row) -> tuple[Axis, ...]:
-    """What counts in the cell of a row."""
+    """Returns the metrics that count in the cell of a row."""
     return ENDS if "slowdown_mean" in row.mean else GOES_ON
 
 
@@ -79,8 +80,8 @@ def compare(ours: Row, theirs: Row) -> Comparison:
 
 
 def difference(a: Row, b: Row, metric: str) -> int:
-    """1 where ``a`` has more of it, -1 where it has less, 0 where they are level. Who has none (nothing arrived, or no
-    flow was done) is worse than who has."""
+    """1 where ``a`` has more of it, -1 where it has less, 0 where they are level. A side without a figure (nothing
+    arrived, or no flow was done) is worse than one with it."""
     x, y = a.mean.get(metric, nan), b.mean.get(metric, nan)
     if isnan(x) or isnan(y):
         worst = -1 if next(axis.sign for axis in axes(a) if axis.metric == metric) > 0 else 1

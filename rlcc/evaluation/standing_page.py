@@ -39,7 +39,7 @@ class JudgedCell:
 
 
 def others(labels: Iterable[str], suite: Suite) -> list[str]:
-    """Who is none of the suite's own. InputError where that is nobody."""
+    """Returns the contenders that are not the suite's own. InputError where that is nobody."""
     beside = {*suite.baselines, suite.yardstick}
     judged = [label for label in dict.fromkeys(labels) if label not in beside]
     if not judged:

@@ -57,7 +57,7 @@ def check_metrics(names: Sequence[str]) -> None:
 
 
 def rows(results: Results) -> list[Row]:
-    """By cell, then contender."""
+    """Returns the rows, by cell, then contender."""
     collected = []
     for cell in results.grid.cells:
         for contender in results.grid.contenders:
@@ -125,7 +125,7 @@ def markdown(measured: Sequence[Row], names: Sequence[str]) -> str:
 
 
 def on(contender: Contender) -> dict[str, str | int | None]:
-    """What a contender decides on, as columns of its own; None: nothing of that kind."""
+    """Returns what a contender decides on, as columns of its own; None: nothing of that kind."""
     core, engines = contender.core, contender.engines
     values = (engines.of_nic, engines.overload, engines.depth) if engines is not None else 3 * (None,)
     return dict(zip(ON, (None if core is None else str(core), *values), strict=True))

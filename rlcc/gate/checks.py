@@ -101,7 +101,7 @@ def not_judged(groups: Sequence[Group], reason: str) -> list[Check]:
 
 
 def on_linux(compared: Iterable[Compared]) -> list[Check]:
-    """What a real kernel's TCP did under the firmware, beside netsim's prediction of it."""
+    """Returns the checks of a real kernel's TCP under the firmware, compared with netsim's prediction."""
     checks = []
     for one in compared:
         seen, packets = one.linux, one.queue_off_bytes / FRAME_BYTES
@@ -214,7 +214,8 @@ def _most_cycles(report: EmulationReport) -> tuple[int, str]:
 
 
 def behaviour(findings: Iterable[Finding]) -> list[Check]:
-    """What the policy does, decided for all inputs. What is not decided does not pass."""
+    """Returns the checks of the policy's behaviour, decided for all inputs. A property that is not decided does not
+    pass."""
     checks: list[Check] = []
     numbers = Counter[str]()
     for finding in findings:

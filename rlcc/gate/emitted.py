@@ -35,7 +35,7 @@ def emitted(folder: Path, *, foreign: bool) -> Opened:
 
 
 def checked_program(firmware: Opened) -> tuple[Decider, Program]:
-    """What decides, and the program that the vectors are held to, which must be its whole decision."""
+    """Returns the decider, and the program that the vectors are compared with, which must be its whole decision."""
     decider = load_decider(firmware)
     program = Program.from_json(firmware.json(PROGRAM))
     came = program_of(decider, emission_of(firmware).fix)

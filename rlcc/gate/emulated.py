@@ -1,4 +1,4 @@
-"""What an emulation found, kept beside the firmware: the gate takes it where this machine has made it itself.
+"""Results of an emulation, stored next to the firmware: the gate takes them if this machine made them itself.
 
 A report can be written by anyone. It is believed where the user's cache remembers this very report of this very image
 on this engine, by this emulator (rlcc.gate.remembered); else the vectors are run again.

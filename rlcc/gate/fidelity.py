@@ -3,9 +3,9 @@ itself?
 
 Judged is the mean over the gate's seeds of what the student has more than its teacher with the same seed. Queues are
 chaotic: even the teacher, deciding 10 ns later, is off itself. The root mean square of that over the same seeds, as
-the error of a mean of so many, is its noise. The limit is the tolerance, or TIMES the noise where that is more. Where
-that would be more than MOST times the tolerance, these runs tell nothing and the check fails, whatever the student
-does: who makes a network more chaotic gains no more than that.
+the error of a mean of so many, is its noise. The limit is the tolerance, or TIMES the noise where that is more. If that
+would be more than MOST times the tolerance, these runs tell nothing and the check fails, whatever the student does.
+Making a network more chaotic gains no more than that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,12 +55,12 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """What is judged."""
+        """Returns the difference that is judged."""
         return fmean(self.differences)
 
     @property
     def limit(self) -> float:
-        """What is allowed beside such noise."""
+        """Returns the difference that is allowed with this noise."""
         return max(self.allowed, TIMES * self.noise)
 
     @property
@@ -136,7 +136,7 @@ class Comparison:
         return f"{self.scenario} is furthest off with seed {self.seeds[at]}, {most}{mend(self.name)}"
 
     def _note(self) -> str:
-        """What noise makes of the tolerance."""
+        """Returns how noise changes the tolerance, in words."""
         allowed = f"{self.metric.sign}{self._text(self.allowed, sign='')}"
         said = []
         if self.below_noise:
@@ -209,7 +209,7 @@ def _comparison(
 
 
 def limit_text(metric: Allowance) -> str:
-    """What is allowed beside no noise."""
+    """Returns the allowed difference without noise, as text."""
     if not metric.relative:
         return f"{metric.sign}{metric.most:g}"
     return f"{metric.sign}{metric.most:.1%}" if round(metric.most, 3) == metric.most else metric.text()

@@ -91,7 +91,7 @@ def judge(
     """Run all checks; with the verdict comes what was seen on the way to it, which the report draws. ``quick``: without
     the groups ``SIMULATED``, which the verdict then names as not judged.
 
-    What is wrong with the firmware is in the verdict; what keeps it from being judged is an InputError (edited folder,
+    A fault of the firmware is in the verdict; anything that keeps it from being judged is an InputError (edited folder,
     another teacher, missing compiler). A folder that is not as rlcc emits it is judged by that alone: its C is neither
     compiled nor run."""
     say = progress or (lambda _: None)
@@ -219,7 +219,7 @@ def _of_file(firmware: Opened, checks: Iterable[Check]) -> list[Check]:
 
 @dataclass(frozen=True)
 class _OnTheCore:
-    """What the machine code came to."""
+    """Figures of the machine code."""
 
     report: EmulationReport
     checks: list[Check]
@@ -300,7 +300,8 @@ def _bound(job: Job) -> int | None:
 
 
 def _findings(job: Job, certificate: Certificate | None) -> list[Finding]:
-    """What the policy does: as a certificate that holds has it, else decided here, each time by two programs."""
+    """Returns the findings on the policy's behaviour: those of a certificate that holds, else decided here, each by two
+    programs."""
     claimed = [] if certificate is None else certificate.behaviour
     asked = [(each, each.model_dump(mode="json")) for each in job.options.property]
     left = [each for each, table in asked if all(claim.asked != table for claim in claimed)]
@@ -356,7 +357,7 @@ def _pair(
 
 
 def decision_latency_ps(report: EmulationReport) -> int:
-    """What a decision takes on the engine on average, in ps."""
+    """Returns the mean time of a decision on the engine, in ps."""
     if report.cycles is None:
         raise InputError("the firmware did not run on the core, so its decision time is not known")
     return round(report.cycles.mean * US_PS / report.clock_mhz)

@@ -14,7 +14,7 @@ from verify.trusted.properties import load_properties
 
 @dataclass(frozen=True)
 class Request:
-    """What the gate was called with. ``around``: the neighbourhood of its limits; ``teacher``: None of a model that was
+    """Arguments of the gate. ``around``: the neighbourhood of its limits; ``teacher``: None of a model that was
     made elsewhere."""
 
     recipe: Path | None = None
@@ -39,7 +39,7 @@ def prove(firmware: Path, engine: EmulateOptions, certificate: Path, request: Re
 
 
 def _claims(certificate: Path) -> dict[str, Any] | None:
-    """What the file claims, whether it holds or not; nothing where there is no file, None where it cannot be read."""
+    """Returns the file's claims, whether they hold or not; nothing if there is no file, None if it cannot be read."""
     if not certificate.is_file():
         return {}
     try:

@@ -56,7 +56,8 @@ class Judgement:
 
 
 def sampling(scenarios: int) -> Sampling:
-    """Of each run of the closed loop: as many points as a page can hold of so many."""
+    """Returns the sampling of each run of the closed loop: as many points as a page can hold for this number of
+    runs."""
     return Sampling(points=max(min(300, 2_400 // max(scenarios, 1)), 60), flows=8, to_end=False)
 
 

@@ -38,9 +38,10 @@ STARTS = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class Outside:
-    """Where the student is furthest outside. ``distance``, ``action``, ``teacher`` (least, greatest) are multipliers of
-    the rate - 1; ``state`` says the features in physical units; ``direct`` is the greatest difference of both in one
-    and the same state. Counts as in decision.policy.cells.States; ``compared`` states whose ranges were needed."""
+    """State in which the student is furthest outside. ``distance``, ``action``, ``teacher`` (least, greatest) are
+    multipliers of the rate - 1; ``state`` says the features in physical units; ``direct`` is the greatest difference of
+    both in one and the same state. Counts as in decision.policy.cells.States; ``compared`` states whose ranges were
+    needed."""
 
     distance: float
     action: float

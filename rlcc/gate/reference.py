@@ -26,7 +26,7 @@ class _Cycles(BaseModel):
 
 
 class _Emulation(BaseModel):
-    """What a comparison needs of ``measured.emulation``."""
+    """Part of ``measured.emulation`` that a comparison needs."""
 
     model_config = ConfigDict(frozen=True, strict=True)
     profile: str
@@ -48,7 +48,7 @@ class _Measured(BaseModel):
 
 @dataclass(frozen=True)
 class Reference:
-    """What an earlier firmware took."""
+    """Cycles and sizes of an earlier firmware."""
 
     where: str
     firmware: str

@@ -1,8 +1,8 @@
-"""What was checked before: a certificate that held for this firmware, this engine and these tools holds again.
+"""Earlier checks: a certificate that held for this firmware, this engine and these tools holds again.
 
 Kept in the user's cache folder, one small file a certificate, named by the hash of everything that decides: the
 certificate's bytes, the firmware, the engine, the compiler, the source of what checks and the versions of what it uses.
-Whoever can write that folder can also change rlcc: a file there is believed.
+A file in that folder is believed, because somebody who can write it can also change rlcc.
 """
 
 import hashlib

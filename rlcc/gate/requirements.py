@@ -1,4 +1,4 @@
-"""What a policy must reach in the closed loop by itself, whatever a teacher does: "goodput >= 0.9", "latency <= 20".
+"""Requirements on a policy in the closed loop by itself, whatever a teacher does: "goodput >= 0.9", "latency <= 20".
 
 Judged is the mean over the gate's seeds, in every scenario that has the metric.
 """

@@ -40,9 +40,9 @@ Columns = dict[str, Integers]
 
 @dataclass(frozen=True)
 class Errors:
-    """Of the actions, in multipliers of the rate (of knobs in parts of the range over which they are set): of the
-    network in which each is largest, so that an easy one hides nothing. ``rollouts`` says which decisions were
-    compared, ``decisions`` how many; ``networks``: in which network each is largest."""
+    """Errors of the actions, in multipliers of the rate, or for knobs in parts of their range. Each is that of the
+    network in which it is largest, so that an easy one hides nothing. ``rollouts`` says which decisions were compared,
+    ``decisions`` how many; ``networks``: in which network each is largest."""
 
     rollouts: str
     decisions: int
@@ -156,8 +156,8 @@ def _played(
 
 
 def _chosen_row(program: Program, states: Trajectories) -> Integers:
-    """What the context keeps of the row in force [N]: 1 more than its place in the table, 0 of a new agent. InputError
-    where the decision before set no row of it."""
+    """Returns what the context stores of the row in force [N]: 1 more than its place in the table, 0 of a new agent.
+    InputError where the decision before set no row of it."""
     tables = [program.tables[program.nodes[n].imm] for n in program.results if program.nodes[n].op is Op.TABLE]
     rows = (states.kept()[:, None, :] == np.array(tables, dtype=np.float64).T[None, :, :]).all(axis=2)
     new = (states.position == 0) | states.new()
@@ -186,7 +186,7 @@ def _forced(program: Program, columns: Columns, params: dict[str, int], kept: Co
 
 
 def spans(action: Action) -> Floats:
-    """What is one unit of an error [values]: of a multiplier 1, of a knob the range over which the map sets it."""
+    """Returns the unit of an error [values]: for a multiplier 1, for a knob the range over which the map sets it."""
     if isinstance(action, Level):
         return np.array([ends.high - ends.low for ends in action.knobs.values()], dtype=np.float64)
     if isinstance(action, Choice):

@@ -1,4 +1,4 @@
-"""What a trigger saves: how often it fires, and what a decision takes where it does, where it does not, and on average.
+"""Savings by a trigger: how often it fires, and the time of a decision if it does, if it does not, and on average.
 
 The share is that of the networks in which the student's actions are set beside its teacher's, each network alike; the
 program drives in its own, the teacher in its own.
@@ -21,7 +21,7 @@ from rlcc.recipe import GateOptions
 
 @dataclass(frozen=True)
 class Shares:
-    """Of the decisions, 0 to 1, those in which the program's trigger and the teacher's fired."""
+    """Shares of the decisions, 0 to 1, in which the program's trigger and the teacher's fired."""
 
     program: float
     teacher: float

@@ -46,7 +46,7 @@ class CostlyLine(BaseModel):
 
 
 class WorstPath(BaseModel):
-    """Where the cycles of the slowest known input go, the costliest lines first."""
+    """Cycles of the slowest known input by line, the costliest lines first."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     input: str

@@ -1,1 +1,1 @@
-"""What each command does: `handle` of the module with the command's name, imported when the command runs."""
+"""Actions of the commands: `handle` of the module with the command's name, imported when the command runs."""

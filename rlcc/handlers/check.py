@@ -73,7 +73,7 @@ def _row(text: str, width: int) -> "np.ndarray[tuple[int, int], np.dtype[np.floa
 
 
 def _deployed(teacher: "Teacher", network: Network, senders: str, period_ps: int) -> Deployment:
-    """Where the teacher's agents live in the network."""
+    """Returns the network of the teacher's agents, and their place in it."""
     policy = teacher.policy if teacher.policy.trigger is None else teacher.policy.untriggered()
     agents = policy.observation.agents
     if agents.agent == "flow":

@@ -122,7 +122,7 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
 
 
 def _with_attestation(judgement: Judgement, asked: dict[str, Any]) -> Verdict:
-    """With the check that files and claims are as signed, last of those of the proof: of what was judged."""
+    """Returns the verdict with one more check, last of the group proof: what was judged is as signed."""
     from rlcc.attestation import attested
 
     verdict, sights = judgement.verdict, judgement.sights

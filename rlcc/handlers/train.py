@@ -27,7 +27,7 @@ def handle(recipe_file: Path, resume: bool, out: Path) -> None:
 
 
 def _tables(recipe_file: Path) -> list[str]:
-    """Of the recipe; none where it is not TOML, which its reader tells."""
+    """Returns the names of the recipe's tables; none if it is not TOML, which its reader reports."""
     try:
         return list(tomllib.loads(read_text(recipe_file)))
     except (ValueError, RecursionError):
@@ -54,7 +54,7 @@ def _adpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress
 def _by_rounds(
     method: "Method", recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress
 ) -> list[str]:
-    """What is told of a training that goes round by round."""
+    """Returns the report of a training that goes round by round."""
     report = cast("RoundReport", method.train(load_toml(method.config, recipe_file), out, resume, progress))
     figures |= {
         "teacher": f"{report.teacher.policy.name} {report.teacher.hash[:12]}",

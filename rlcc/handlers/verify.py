@@ -285,7 +285,7 @@ def _findings(behaviour: Behaviour) -> None:
 
 
 def _table(verification: Verification) -> None:
-    """What was proved, how, and with whom."""
+    """Prints what was proved, how, and by which tools."""
     assert verification.certificate is not None
     assert verification.calibration is not None
     certificate, proof, calibration = verification.certificate, verification.proof, verification.calibration
@@ -396,7 +396,7 @@ def _besides(certificate: Certificate, beside: bool) -> Figures:
 
 
 def _print_subject(certificate: Certificate, recheck: Recheck) -> None:
-    """What was certified: engine, compiler, level, image; all of it compared with what is here."""
+    """Prints the certificate's subject: engine, compiler, level, image; all of it was compared with what is here."""
     subject = certificate.subject
     click.echo(f"engine    {recheck.engine}, profile {recheck.profile_hash}, {certificate.engine.core}")
     click.echo(f"compiler  {subject.compiler} {subject.flags[-1]}, {subject.compiler_version}")

@@ -61,7 +61,7 @@ def handle(
 
 
 def _networks(recipe: Path | None, asked: dict[str, object]) -> tuple[RolloutOptions, Deployment]:
-    """Where the student drives: in what is asked for, else as the recipe's rollouts."""
+    """Returns the networks in which the student decides: those requested, else those of the recipe's rollouts."""
     from rlcc.recipe import deployment_of, load_recipe
 
     if recipe is None:

@@ -19,8 +19,8 @@ JSON, JUNIT, MARKDOWN, PAGE = "verdict.json", "junit.xml", "summary.md", "report
 
 
 def discard(folder: Path) -> None:
-    """Remove the verdict of an earlier run: one that is found after a run that could not judge would be believed. What
-    else lies in the folder stays."""
+    """Remove the verdict of an earlier run: one that is found after a run that could not judge would be believed. Other
+    files in the folder stay."""
     if folder.is_symlink():
         raise InputError(f"{folder} is a link; give the folder of the verdict itself")
     if not (folder / NAME).is_file():

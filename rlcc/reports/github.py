@@ -1,4 +1,4 @@
-"""What GitHub Actions shows: an annotation for each failed check at its line, and the job summary.
+"""Output for GitHub Actions: an annotation for each failed check at its line, and the job summary.
 
 https://docs.github.com/actions/reference/workflow-commands-for-github-actions: a command is a line of the output; what
 stands in it is escaped, so that no figure or name can end it or begin another.

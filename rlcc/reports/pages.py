@@ -24,7 +24,7 @@ class Figure:
 
     @classmethod
     def of(cls, values: Sequence[float] | NDArray[np.float64]) -> "Figure":
-        """Of a value a seed."""
+        """Returns the figure of one value per seed."""
         return cls(float(np.mean(values)), confidence(values))
 
     def times(self, factor: float) -> "Figure":
@@ -59,8 +59,8 @@ def listed(words: Sequence[str]) -> str:
 
 
 def wrapped(text: str, width: int = 120) -> str:
-    """Markdown with its paragraphs and list items filled anew; tables, code, headings and pictures as they are. What
-    follows a table at once gets the empty line that ends it."""
+    """Markdown with its paragraphs and list items filled anew; tables, code, headings and pictures as they are. Text
+    that follows a table at once gets the empty line that ends it."""
     text = re.sub(r"(?m)^(\|.*\|)\n(?=[^|\n])", r"\1\n\n", text)
     out: list[str] = []
     for block in (part.strip("\n") for part in text.split("\n\n")):

@@ -32,7 +32,7 @@ Values = Annotated[list[Value], Field(min_length=1, max_length=256)]
 
 
 class SearchLimits(_Strict):
-    """What a point must keep; None: anything that the target takes."""
+    """Limits of a point; None: anything that the target takes."""
 
     context: Bytes | None = None
     """Bytes of an agent."""

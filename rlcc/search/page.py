@@ -1,4 +1,4 @@
-"""What a search leaves for people: every point as Parquet, and the front as one HTML file without anything from
+"""Pages of a search: every point as Parquet, and the front as one HTML file without anything from
 elsewhere (front.html.j2)."""
 
 import io
@@ -21,7 +21,7 @@ POINTS, PAGE = "points.parquet", "front.html"
 
 
 def made_front(told: Sequence[ReportedPoint]) -> list[int]:
-    """Of the points that were made, those that none of them beats in cycles and in error in the gate's networks."""
+    """Returns the built points that no other beats in cycles and in error in the gate's networks."""
     return front({t.number: f for t in told if (f := _whole_figures(t)) is not None})
 
 

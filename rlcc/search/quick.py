@@ -40,7 +40,7 @@ FROM = 0.4
 
 @dataclass(frozen=True)
 class Price:
-    """Of the whole decision, predicted: cycles in the worst case, bytes."""
+    """Predicted price of the whole decision: cycles in the worst case, bytes."""
 
     cycles: float
     context: int
@@ -87,7 +87,7 @@ class WithoutRecords(Kept):
 
 @dataclass(frozen=True)
 class QuickJudge:
-    """What all points share. ``runs``: the rollouts, made once."""
+    """State that all points share. ``runs``: the rollouts, made once."""
 
     teacher: Teacher
     runs: list[Rollout]
@@ -162,7 +162,7 @@ class QuickJudge:
         return Networks([], 0, self._scenarios(recipe), self._window(recipe), latency, self.deployment, self.keep)
 
     def _over(self, recipe: Recipe, costs: Price, unfair: float | None) -> dict[str, float]:
-        """By how much each limit is broken, relative to it."""
+        """Returns by how much each limit is broken, relative to it."""
         asked, sizes, target = self.options.limits, recipe.gate.sizes, recipe.emit.target
         fits = None if target == ALL else target_named(target).context_bytes
         most = {
@@ -181,7 +181,7 @@ class QuickJudge:
 
 
 def price(student: Student, recipe: Recipe) -> Price:
-    """What its recipe makes of a student, predicted; InputError where no form keeps the limits."""
+    """Returns the predicted price of a student by its recipe; InputError if no form keeps the limits."""
     options = options_for(recipe.emit.target, recipe.emit.compiler())
     program, lowered = ranked(StudentBody(student, ""), program_of(student, tuple(recipe.emit.constants)), options)
     return Price(

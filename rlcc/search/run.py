@@ -57,7 +57,7 @@ class SearchRun:
         return SearchRun(path, recipe, options, SearchSpace.of(path, recipe), teacher, deployment, place)
 
     def name(self, number: int) -> str:
-        """Of a point's recipe, and so of the folder of its run."""
+        """Returns the name of a point's recipe, and so of the folder of its run."""
         return f"{self.recipe.name[:48]}-point-{number}"
 
     def text(self, told: ReportedPoint, folder: Path) -> str:

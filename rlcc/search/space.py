@@ -1,7 +1,7 @@
 """The space of a search as data: which options of a recipe, with which values; and the recipe of any point in it.
 
-A point is a value for each option, by its dotted name: {"distill.trees": 8, "emit.form": "auto"}. What the recipe
-itself says is a point of every space.
+A point is a value for each option, by its dotted name: {"distill.trees": 8, "emit.form": "auto"}. The recipe's own
+values are a point of every space.
 """
 
 import copy
@@ -97,7 +97,7 @@ class SearchSpace:
 
 
 def _said(document: Mapping[str, Any], recipe: Recipe, name: str) -> Value:
-    """What the recipe has: as its file says it, else its default."""
+    """Returns the recipe's value: that of its file, else the default."""
     table: Any = document
     model: Any = recipe
     for step in name.split("."):

@@ -1,8 +1,8 @@
 """Points proposed by Optuna, asked and told one at a time, in one journal file that any interruption leaves whole.
 
-What is proposed depends on the search's seed, the number of the point and what was told before, and on nothing else: a
-search that was killed and goes on proposes what it would have proposed. A point that was begun and not told is given up
-and proposed again under the same number.
+A proposal depends only on the search's seed, the number of the point and the results before it. A search that was
+killed and goes on proposes what it would have proposed. A point that was begun and not told is given up and proposed
+again under the same number.
 """
 
 import fcntl
@@ -180,7 +180,7 @@ class _Nsga2(optuna.samplers.NSGAIISampler):
 
 
 def _sampler(options: SearchOptions, number: int) -> optuna.samplers.BaseSampler:
-    """With a state of its own for each point, so that none has to be kept."""
+    """Returns a sampler with a state of its own for each point, so that none has to be stored."""
     seed = (options.seed * 1_000_003 + number) % 2**32
     if options.sampler == "nsga2":
         return _Nsga2(population_size=options.population, seed=seed)

@@ -1,7 +1,7 @@
 """A point made whole, as `rlcc run` of its recipe makes it: student, firmware, proof; and the gate's networks.
 
-Who decides there is as late as in the rollouts, whatever the point's own cycles are, so that all points stand beside
-the same runs of their teacher.
+Decisions there are as late as in the rollouts, whatever the point's own cycles are, so that all points are compared
+with the same runs of their teacher.
 """
 
 from collections.abc import Callable

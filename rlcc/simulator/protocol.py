@@ -1,4 +1,4 @@
-"""What a simulator of the user's is to rlcc, in Python: one method.
+"""Interface of a user's simulator to rlcc, in Python: one method.
 
 class MySimulator:
     def run(self, student, scenario, seed):

@@ -71,7 +71,7 @@ def again(
 
 
 def _limits(options: GateOptions) -> list[str]:
-    """What was asked of the firmware beside the budget, where it is not the default: nothing less is asked again."""
+    """Returns the limits besides the budget that differ from the default: no less is demanded again."""
     around, usual = options.neighbourhood, GateOptions(budget=f"{options.budget} ps")  # type: ignore[arg-type]
     shares = [
         ("--around", around.share, usual.neighbourhood.share),

@@ -1,4 +1,4 @@
-"""Where the cycles of the worst path go: by part, and in the lines of the emitted C."""
+"""Cycles of the worst path: by part, and in the lines of the emitted C."""
 
 from collections import Counter
 from dataclasses import dataclass

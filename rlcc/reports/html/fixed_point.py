@@ -1,4 +1,4 @@
-"""Where N flows to one receiver rest, beside target * sqrt(N) + beta (RL-CC, section 4), as a drawing."""
+"""Fixed point of N flows to one receiver, compared with target * sqrt(N) + beta (RL-CC, section 4), as a drawing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ def plot(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> Plot | None:
 
 
 def _step(most: float) -> float:
-    """Of the axis: up to six ticks."""
+    """Returns the step of the axis: up to six ticks."""
     rough = most / 6
     power = 10.0 ** np.floor(np.log10(rough))
     return float(next(m * power for m in (1, 2, 5, 10) if m * power >= rough))

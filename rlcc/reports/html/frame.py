@@ -1,4 +1,4 @@
-"""Where a drawing with two axes has its ends, in pixels."""
+"""Ends of a drawing with two axes, in pixels."""
 
 from dataclasses import dataclass
 

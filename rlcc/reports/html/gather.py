@@ -60,7 +60,7 @@ class ReportCycles:
 
 @dataclass(frozen=True)
 class Report:
-    """What the page says; a text in place of a part says why there is none."""
+    """Contents of the page; a text in place of a part gives the reason why the part is missing."""
 
     verdict: Verdict
     figures: list[ReportFigure]
@@ -107,7 +107,7 @@ def _groups(checks: Sequence[Check]) -> list[CheckGroup]:
 
 
 def _figures(verdict: Verdict, options: GateOptions) -> list[ReportFigure]:
-    """What a reader asks first: how long, how large, how close."""
+    """Returns the figures that a reader asks for first: how long, how large, how close."""
     measured, figures = verdict.measured, []
     emulation = measured.get("emulation") or {}
     if emulation.get("cycles"):

@@ -35,7 +35,8 @@ class OtherMetrics:
 
 
 def series(outcomes: Sequence[PolicyMetrics], window_ps: tuple[int, int]) -> list[dict[str, Any]]:
-    """Of each scenario, as the page draws it: time in ms, goodput in Gb/s, the longest queue in KB."""
+    """Returns the series of each scenario, as the page draws it: time in ms, goodput in Gb/s, the longest queue in
+    KB."""
     drawn: dict[str, dict[str, Any]] = {}
     for outcome in outcomes:
         if outcome.samples is not None and len(outcome.samples.t_us):
@@ -65,8 +66,8 @@ def _rounded(values: Any) -> list[float | int]:
 
 
 def rests(policy: Policy, outcomes: Sequence[PolicyMetrics]) -> list[OtherMetrics]:
-    """Of the scenarios of many flows to one, where the policy sees a congestion that has such a theory [RLCC, section
-    4]; else none."""
+    """Returns the metrics of the scenarios of many flows to one, if the policy sees a congestion that has this theory
+    [RLCC, section 4]; else none."""
     kinds = RlCcCongestion | PccRlCongestion
     seen = next((feature for feature in policy.observation.features if isinstance(feature, kinds)), None)
     if seen is None:

@@ -42,8 +42,8 @@ class Front:
 
 
 def beside(verdict: Path) -> Front | None:
-    """Of a verdict's folder: the search that `rlcc search` leaves next to it; None where there is none to read, or it
-    has made no point yet. InputError where its table is not readable."""
+    """Returns the search that `rlcc search` leaves next to a verdict's folder; None if there is none to read, or it has
+    no point yet. InputError where its table is not readable."""
     table = verdict.parent / PLACE / TABLE
     if not table.is_file() or find_spec("pyarrow") is None:
         return None

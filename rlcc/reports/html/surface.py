@@ -54,7 +54,7 @@ EXACT = 2**53
 
 @dataclass(frozen=True)
 class SurfaceQuantity:
-    """What is decided: ``origin + integer * step`` in physical units; ``low``, ``high``: what is drawn."""
+    """A decided value: ``origin + integer * step`` in physical units; ``low``, ``high``: the ends of the drawing."""
 
     name: str
     origin: float
@@ -69,7 +69,7 @@ class SurfaceQuantity:
 
 @dataclass(frozen=True)
 class Bend:
-    """Of an axis whose tail is long: places are asinh((value - centre) / scale)."""
+    """Bend of an axis with a long tail: places are asinh((value - centre) / scale)."""
 
     centre: float
     scale: float
@@ -162,7 +162,7 @@ class _SurfaceColumns:
         return self.width * self.observation.window
 
     def feature(self, column: int) -> Any:
-        """Of an observed one, or of the one that was saved."""
+        """Returns the observed feature, or the saved one."""
         at = column if column < self.observed else column - self.observed
         return self.observation.features[at % self.width]
 
@@ -204,7 +204,7 @@ class _SurfaceColumns:
         return window + _warm_up(window) if teacher.policy.architecture.recurrent else window
 
     def decided(self, teacher: Teacher, rows: Rows | Floats) -> Floats:
-        """What the teacher decides [N, values]."""
+        """Returns the teacher's decisions [N, values]."""
         seen = np.empty((len(rows), self.observation.window, self.width))
         for f, feature in enumerate(self.observation.features):
             seen[:, :, f] = feature.float_of(rows[:, f : self.observed : self.width].astype(np.float64))
@@ -215,7 +215,7 @@ class _SurfaceColumns:
         return [t for f, ts in asked.items() if self.of_student[f] == column for t in ts]
 
     def some(self, column: int) -> Rows:
-        """Of some of the states."""
+        """Returns some of the states."""
         places = np.unique(np.linspace(0, len(self.rows) - 1, DOTS).astype(int))
         return np.asarray(self.rows[places, column])
 
@@ -267,7 +267,7 @@ def _places(columns: _SurfaceColumns, column: int, count: int, bend: Bend | None
 def _sliders(
     columns: _SurfaceColumns, others: Sequence[int], grid: Sequence[Rows], quantities: int, back: int
 ) -> list[tuple[int, list[int]]]:
-    """Which columns move, and where to: as many as there is room and time for. Where none does there is one frame."""
+    """Which columns move, and where to: as many as there is room and time for. If none does, there is one frame."""
     cells = len(grid[0]) * len(grid[1])
     frames = min(FRAMES_BYTES // (cells * quantities * 8 // 3), ROWS // (cells * back // 2))
     sliders: list[tuple[int, list[int]]] = []
@@ -290,8 +290,8 @@ def _frame(base: Rows, x: int, y: int, grid: Sequence[Rows], column: int, value:
 
 
 def after_the_sums(student: Student) -> Program:
-    """What follows the forest's sums, as the action map has it; its results are the values that are decided. InputError
-    where a value may be more than a double tells apart."""
+    """Returns the program that follows the forest's sums, by the action map; its results are the decided values.
+    InputError where a value may be more than a double tells apart."""
     if student.forest.outputs != student.action.sums + (student.trigger is not None):
         raise InputError("the student's trees score the entries of a table")
     b = ProgramBuilder(student.forest, student.observation.agents)
@@ -304,8 +304,8 @@ def after_the_sums(student: Student) -> Program:
 
 
 def student_integers(student: Student, rows: Rows) -> Rows:
-    """What the student decides [N, values] on rows of its forest's features, in integers: what the page must come to
-    as well."""
+    """Returns the student's decisions [N, values] on rows of its forest's features, in integers: the page must compute
+    the same."""
     after, sums = after_the_sums(student), student.forest.evaluate(rows)
     zeros = np.zeros(len(rows), dtype=np.int64)
     event, params = (
@@ -317,14 +317,14 @@ def student_integers(student: Student, rows: Rows) -> Rows:
 
 
 def _physical(student: Student, integers: Rows) -> Floats:
-    """Of what is decided: a multiplier of the rate, or knobs."""
+    """Returns the decided values in physical units: a multiplier of the rate, or knobs."""
     if isinstance(student.action, Scale):
         return np.asarray(1.0 + integers / 2**ACTION_BITS, dtype=np.float64)
     return integers.astype(np.float64)
 
 
 def _quantities(student: Student, theirs: Sequence[Floats], ours: Sequence[Floats]) -> tuple[SurfaceQuantity, ...]:
-    """What is decided, and between which values it lies in all frames of both."""
+    """Returns the decided quantities, with their ends over all frames of both."""
     scale = isinstance(student.action, Scale)
     quantities = []
     for n, name in enumerate(student.action.values):
@@ -342,7 +342,7 @@ def _quantities(student: Student, theirs: Sequence[Floats], ours: Sequence[Float
 
 
 def _packed(values: Floats, quantities: Sequence[SurfaceQuantity]) -> list[str]:
-    """Of each quantity 16 bits a cell, from its lowest to its highest, as base64."""
+    """Returns 16 bits per cell for each quantity, from its lowest to its highest, as base64."""
     told = []
     for n, q in enumerate(quantities):
         share = (values[:, n] - q.low) / (q.high - q.low or 1.0)
