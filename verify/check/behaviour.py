@@ -1,7 +1,8 @@
 """The properties of a certificate, each decided again by means of the checker's own; or refused.
 
 A claim holds where the property is one of the vocabulary, every finding is the checker's own word for word, and its
-witness, looked up or run, shows it. What the checker cannot decide is refused: nobody else's word stands for it.
+witness, looked up or run, shows it. A property that the checker cannot decide is refused: it relies on no other
+program.
 """
 
 import json

@@ -118,7 +118,8 @@ class Teacher:
         return np.asarray(value - off * (1 + 1e-6), dtype=np.float64)
 
     def rounding(self, size: Floats) -> Floats:
-        """What rounding can make of outputs [N] where no feature is further from 0 than ``size`` [N, size]."""
+        """Returns a bound of the rounding error of outputs [N] if no feature is further from 0 than ``size`` [N,
+        size]."""
         off = ROUNDING * size + 1e-12
         for weight, bias in self.layers:
             steps = (weight.shape[1] + 2) * 2.0**-24
@@ -128,7 +129,8 @@ class Teacher:
         return np.asarray(off[:, 0], dtype=np.float64)
 
     def outside(self, student: Floats, reached: Floats, sign: Floats) -> Floats:
-        """What ``sign`` times the student's action is at most above the teacher's, whose output surely reaches so."""
+        """Returns how far ``sign`` times the student's action is above the teacher's at most, whose output surely
+        reaches this value."""
         squashed = np.tanh(sign * reached) - sign * 2.0**-20
         action = self.action.decided(np.clip(squashed, -1, 1)[:, None])[:, 0] - 1.0
         distance: Floats = sign * (student - action)
@@ -256,7 +258,7 @@ class _Space:
         return low, high
 
     def _followed(self, low: Integers, high: Integers, newest: Integers) -> tuple[Integers, Integers]:
-        """What comes after histories, whatever is seen: boxes, each of them once or a few times."""
+        """Returns the successors of histories, whatever is seen: boxes, each of them once or a few times."""
         parts: list[tuple[Integers, Integers]] = [(low[:0], high[:0])]
         actions = [c for c in range(self.size) if self.past[c]]
         for cell in newest:

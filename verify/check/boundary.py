@@ -32,7 +32,7 @@ from verify.trusted.machine import IllegalInstruction
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one check: seconds by the clock, compiling and calibrating included; bytes of memory while it walks."""
+    """Limits of one check: seconds by the clock, compiling and calibrating included; bytes of memory while it walks."""
 
     seconds: float = 1800
     memory_bytes: int = 8 * 2**30
@@ -128,7 +128,7 @@ def _child(
     teacher: TeacherNetwork | None,
     core: bool,
 ) -> None:
-    """What the process does: progress, then one answer, into the pipe."""
+    """Runs in the process: writes progress, then one answer, into the pipe."""
     os.setpgrp()  # the compilers it starts end with it
     answer: tuple[str, object]
     try:

@@ -104,7 +104,8 @@ class Chains:
         return True
 
     def _fewest(self, chain: list[Path]) -> list[Path]:
-        """Of these paths some of which already no input takes all: none can be left out, as far as the solver says."""
+        """Returns a part of these paths that no input takes together: none can be left out, as far as the solver
+        says."""
         size = len(chain) // 2
         while size:
             for first in range(0, len(chain), size):
@@ -119,7 +120,7 @@ class Chains:
 
 
 def _common(paths: list[Path]) -> Known:
-    """What is known on all of these paths."""
+    """Returns what is known on all of these paths."""
     bounds = [path.known.bounds for path in paths]
     words = set(bounds[0]).intersection(*bounds[1:])
     ends = {word: list(zip(*(known[word] for known in bounds), strict=True)) for word in words}

@@ -1,4 +1,4 @@
-"""What decisions come to where all that is seen stays as it is, found again as a map on numbered states.
+"""Ends of decisions while all that is seen stays the same, found again as a map on numbered states.
 
 Once a window has passed, the remembered signals are the level itself, so that a state is a level and the intervals of
 the past decisions that are still compared. Each state has one successor; states that have none before them are taken

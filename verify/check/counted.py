@@ -1,7 +1,7 @@
 """Comparisons that the program adds up, each about inputs of its own: how many hold is asked, not which.
 
-A path for each way that they can come out would be twice as many with every one of them. Where the code makes words of
-0 or 1 of such comparisons it need not be known which they are; a branch on one, or on their sum, asks all the same.
+A path for each way that they can come out would be twice as many with every one of them. If the code makes words of 0
+or 1 of these comparisons, their values need not be known; a branch on one, or on their sum, still asks.
 """
 
 from decision.ir.program import Op, Program
@@ -13,7 +13,7 @@ About = frozenset[Term]
 
 
 def counted(program: Program) -> frozenset[About]:
-    """What each comparison is about that is one of a sum of comparisons, not all of them about the same inputs."""
+    """Returns the inputs of each comparison in a sum of comparisons, if they are not all about the same inputs."""
     found: set[About] = set()
     added: list[dict[int, About]] = []
     """Of each node the comparisons that it is a sum of, none where it is no such sum."""

@@ -1,4 +1,4 @@
-"""What a context remembers for the trees: each field a place of a shift register, and all that may tell two apart.
+"""Memory of a context for the trees: each field a place of a shift register, and all that may tell two apart.
 
     congestion now --> context.congestion_1 --> context.congestion_2          fed by what is seen
     multiplier - 1 --> context.action_1     --> context.action_2              fed by what was decided
@@ -20,8 +20,8 @@ from verify.check.refused import Refused
 
 @dataclass(frozen=True)
 class History:
-    """By field: ``source``, the node that it is written with once a flow is past its start; ``edges``, ascending, the
-    thresholds that its value meets; ``low``, ``high``: what its storage holds."""
+    """History by field: ``source``, the node that it is written with once a flow is past its start; ``edges``,
+    ascending, the thresholds that its value meets; ``low``, ``high``: what its storage holds."""
 
     table: Table
     source: dict[str, int]
@@ -78,7 +78,7 @@ class History:
 
     @property
     def seen(self) -> dict[int, str]:
-        """What the trees see, now or later, that no decision has a say in: names by node."""
+        """Returns the signals that the trees see, now or later, and no decision influences: names by node."""
         program, table = self.table.program, self.table
         now = zip(table.columns, table.names, strict=True)
         found = {node: name for node, name in now if program.nodes[node].op is not Op.STATE}
@@ -111,7 +111,7 @@ def decided(program: Program, node: int) -> bool:
 
 
 def _steady(table: Table, node: int) -> int:
-    """What a field is written with where no phase sets the rate."""
+    """Returns the node that a field is written with if no phase sets the rate."""
     nodes = table.program.nodes
     while nodes[node].op is Op.SELECT and nodes[node].args[0] == table.otherwise:
         node = nodes[node].args[2]

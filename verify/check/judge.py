@@ -180,8 +180,9 @@ class Judge:
         return fixed
 
     def _definitions(self, cut: Cut, free: frozenset[str]) -> Iterator[Term]:
-        """What the program says of a value that a cut holds, where all that it is made of leads to other values that
-        the cut holds, in registers if they are inputs, or to other inputs: as true behind the cut as before."""
+        """Yields the program's definitions of values that a cut holds. All parts of such a value lead to other values
+        that the cut holds, in registers if they are inputs, or to other inputs. A definition is as true behind the cut
+        as before."""
         registers = {t for at, text in cut.holds.items() if REGISTER.fullmatch(at) for t in TOKEN.findall(text)}
         nodes = self.program.nodes
         held = {n for n in range(len(nodes)) if f"node.{n}" in free or input_name(self.program, nodes[n]) in registers}
@@ -240,7 +241,7 @@ class Judge:
         for number in self._at.get(lane.pc, ()):
             cut = self.cuts[number]
             fixed = ((place(at), const(int(text))) for at, text in cut.holds.items() if NUMBER.fullmatch(text))
-            # Of another number no solver is asked.
+            # No solver is asked about another number.
             others = ((_location(lane, *where), word) for where, word in fixed)
             if all(at is word or (at and at.op != "const") for at, word in others) and self._holds(lane, free, cut):
                 self.met.add(number)
@@ -297,8 +298,8 @@ class Judge:
                 self._equal(lane, found, wanted, f"the function leaves another value in {kind}.{name}")
 
     def _knowing_sums(self, lane: Lane, free: frozenset[str]) -> Lane:
-        """With how little and how much the trees add together, of outputs of which a cut holds leaves or sums of some:
-        each of these is any of its range, whether or not the others are ever beside it."""
+        """Returns the lane with the range of what the trees add together, for outputs of which a cut holds some leaves
+        or sums. Each of these takes any value of its range, whether or not it ever occurs together with the others."""
         meaning, known, trees = self._meaning(lane, free), lane.known, len(self.program.forest.trees)
         held = {int(name.partition(".")[2]) // trees for name in free if not name.startswith("node.")}
         for n, node in enumerate(self.program.nodes):
@@ -336,7 +337,7 @@ class Judge:
             raise Refused(f"{error}, asked about {lane.pc:#x}") from None
 
     def _ranges(self, free: frozenset[str]) -> dict[Term, Bounds]:
-        """What is known of the inputs and the free nodes from the start."""
+        """Returns what is known of the inputs and the free nodes from the start."""
         found = {input_word(name, n.low, n.high): bounded(n.low, n.high) for name, n in self._inputs.items()}
         for name in free:
             low, high = free_range(self.program, name)
@@ -369,7 +370,7 @@ def place(location: str) -> tuple[str, int, int]:
 
 
 def _location(lane: Lane, kind: str, at: int, size: int) -> Term | None:
-    """What a lane has in a place, of the place's size."""
+    """Returns a lane's term in a place, of the place's size."""
     if kind == "x":
         return lane.registers[at]
     memory = {"frame": lane.frame, "context": lane.context, "action": lane.action}[kind]

@@ -1,4 +1,4 @@
-"""What a flow comes to whose rate a policy scales, found again: no_rise_above, recovers, yields, fixed_point.
+"""Behaviour of a flow whose rate a policy scales, found again: no_rise_above, recovers, yields, fixed_point.
 
 The ways differ from the prover's (verify/behaviour/loops.py): it follows all contexts step by step; here every state
 is visited once, its only successor noted, and distances are read off the graph.
@@ -181,7 +181,8 @@ class Journey:
         return (self.path.history.kind(dict(contexts), count) << RATE_BITS) | contexts["rate_q30"]
 
     def _read(self, keys: Integers, following: Integers, begin: Integers) -> "Ways":
-        """By doubling: after 2^k rounds each state knows where it is after 2^k decisions, and how many these were."""
+        """Returns the ways, by doubling: after 2^k rounds each state knows where it is after 2^k decisions, and how
+        many these were."""
         order = np.argsort(keys)
         there = np.searchsorted(keys[order], following[order])
         end = len(keys)
@@ -228,7 +229,8 @@ def yielding(path: Path, inflation: float, to: int) -> Journey:
 
 
 def fixed_point(path: Path, turns: Turns, observation: Observation, asked: FixedPoint) -> FindingClaim:
-    """Where N flows that share a line alike neither all rise nor all fall [RLCC, section 4]."""
+    """Returns the inflations at which N flows that share a line alike neither all rise nor all fall [RLCC, section
+    4]."""
     path.check_told()
     seen = path.history.seen
     if len(seen) != 1:

@@ -55,8 +55,8 @@ class Meaning:
     (``decision.ir.quotients``).
 
     A name is node.n, tree.k (what the leaf of tree k adds) or sum.k (what the leaves of trees 0..k add together,
-    without the bias), over the operands of the first node of trees. Of the second output of n trees k counts on from
-    n, and so forth: such a number is a place.
+    without the bias), over the operands of the first node of trees. The second output of n trees counts k on from n,
+    and so forth: this number is a place.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Meaning:
         return make("bvand", var(f"node.{n}", width), const(-1 << zeros(self.program, n), width))
 
     def tree(self, k: int) -> Term:
-        """What the leaf of tree k adds."""
+        """Returns the term that the leaf of tree k adds."""
         if f"tree.{k}" in self.free:
             return var(f"tree.{k}")
         if self._named is None:
@@ -311,6 +311,6 @@ def first_place(program: Program, place: int) -> int:
 
 
 def leaves_at(program: Program, place: int) -> list[int]:
-    """What the leaves of a place's tree add to its output."""
+    """Returns what the leaves of a place's tree add to its output."""
     output, number = divmod(place, len(program.forest.trees))
     return [leaf.value[output] for leaf in leaves(program.forest.trees[number])]

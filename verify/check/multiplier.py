@@ -37,7 +37,7 @@ def extreme(table: Table, asked: Step, claim: FindingClaim) -> None:
 
 
 def monotone(table: Table, student: Student, asked: Monotone) -> list[FindingClaim]:
-    """Of each feature that is seen. Refused where the one that is asked for is not."""
+    """Returns a finding for each feature that is seen. Refused where the one that is asked for is not."""
     observation = student.observation
     decisions = {
         feature_name(feature, lag)

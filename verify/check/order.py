@@ -41,7 +41,8 @@ def _always(program: Program, knob: str, floor: str) -> bool:
 
 
 def _shown(program: Program, finding: FindingClaim, knob: str, floor: str) -> str:
-    """What the program sets on the witness, as a finding that fails says it; empty where that is in order."""
+    """Returns the knobs that the program sets on the witness, as a failing finding states them; empty if they are in
+    order."""
 
     def group(name: str) -> Mapping[str, int]:
         fields = {key.partition(".")[2]: value for key, value in finding.witness.items() if key.startswith(f"{name}.")}

@@ -98,7 +98,7 @@ Direction = int | None
 
 
 def direction(program: Program, node: int) -> Direction:
-    """Of a node, by its operators."""
+    """Returns the direction of a node, by its operators."""
     known: list[Direction] = []
     for each in program.nodes[: node + 1]:
         if (key := program.key(each)) is not None:

@@ -1,7 +1,7 @@
 """A third opinion, kept: what the checker's solver finds impossible is proved again by cvc5, step by step, in Alethe.
 
-An archive has two files a question, NUMBER.smt2 and NUMBER.alethe: what a checker of that format takes. Whoever reads
-them needs to believe no solver, only that the questions are the right ones.
+An archive has two files a question, NUMBER.smt2 and NUMBER.alethe: what a checker of that format takes. A reader needs
+to believe no solver, only that the questions are the right ones.
 """
 
 import re

@@ -29,7 +29,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Recheck:
-    """What the checker found by itself."""
+    """Results that the checker found by itself."""
 
     bound: int
     exact: bool
@@ -56,8 +56,8 @@ def recheck(
     progress: Progress | None = None,
     proofs: Proofs | None = None,
 ) -> Recheck:
-    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to. With ``proofs``
-    whatever the solver finds impossible is proved there as well."""
+    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to. If ``proofs`` is
+    given, all that the solver finds impossible is proved there as well."""
     engine = built.engine
     model = cycle_model(engine)
     _same_subject(certificate, built)

@@ -1,7 +1,8 @@
-"""What the lanes from one cut have in common: a value of the program is made once for all that know the same of it.
+"""Values that the lanes from one cut share: a value of the program is made once for all lanes that know the same facts
+about it.
 
-What a value is in a lane depends on nothing but what the lane knows of the variables that it is made of, and of those
-that a fact or a bounded word ties to them, be it through others: any of these may decide a question about it.
+A value in a lane depends only on what the lane knows about two kinds of variables: its own, and those that a fact or a
+bounded word ties to them, be it through others. Any of these may decide a question about it.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -44,7 +45,7 @@ class Shared:
 
 
 class Memory:
-    """Of one lane: remembers a term for all lanes that know the same of what it is made of."""
+    """Memory of one lane: remembers a term for all lanes that know the same facts about its parts."""
 
     def __init__(self, shared: Shared, known: Known) -> None:
         self.shared = shared
@@ -69,7 +70,8 @@ class Memory:
 
 
 def _groups(known: Known) -> dict[Term, set[object]]:
-    """Of each variable all that is known of it and of those that something ties to it; one set for all of these."""
+    """Returns for each variable all that is known of it and of those that something ties to it; one set for all of
+    these."""
     groups: dict[Term, set[object]] = {}
     members: dict[int, set[Term]] = {}
     items: list[tuple[Term, object]] = [(fact, fact) for fact in known.facts]

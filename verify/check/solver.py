@@ -35,8 +35,8 @@ def impossible(
 ) -> bool:
     """Whether no values satisfy all conditions. ``bounds`` of a factor follow from the conditions.
 
-    Without ``multiply`` products stay abstract: True is as good, False may be wrong. With ``prove`` True is proved.
-    ``found`` gets the assignment that satisfies them with abstract products, if the solver has one.
+    Without ``multiply`` products stay abstract: True is as good, False may be wrong. If ``prove`` is set, True is
+    proved. ``found`` gets the assignment that satisfies them with abstract products, if the solver has one.
     """
     script = _Script(conditions, bounds, exact=False)
     values: dict[str, int] | None = None if found is None else {}
@@ -159,7 +159,7 @@ def _in_order(roots: Iterable[Term]) -> list[Term]:
 
 
 def answer_of_cvc5(solver: cvc5.Solver, script: str) -> str:
-    """What a cvc5 with its options says; Undecided after its time."""
+    """Returns the answer of a cvc5 with its options; raises Undecided after its time."""
     solver.setOption("tlimit-per", str(MILLISECONDS))
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, script + "\n(check-sat)", "query")

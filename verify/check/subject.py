@@ -1,7 +1,8 @@
-"""Whose program the machine code was proved against: the student that lies beside it, held to the program.
+"""The student whose program the machine code was proved against: it lies next to the code and is compared with the
+program.
 
-What a certificate says of a policy's behaviour or teacher it says of the program. The student tells how the program's
-columns are meant and which parameters it was distilled for, so it has to be this program's.
+A certificate's claims about a policy's behaviour or teacher are claims about the program. The student tells how the
+program's columns are meant and which parameters it was distilled for, so it has to be this program's.
 """
 
 from decision.artefact.errors import InputError

@@ -26,7 +26,7 @@ def sum_range(forest: Forest, output: int) -> tuple[int, int]:
 
 
 def _least(trees: Sequence[Node], output: int, sign: int) -> int:
-    """Of ``sign`` times what the trees add."""
+    """Returns the least of ``sign`` times what the trees add."""
     order, looked = count(), 0
     waiting: list[tuple[int, int, Box, list[Box]]] = []
 
@@ -49,7 +49,7 @@ def _least(trees: Sequence[Node], output: int, sign: int) -> int:
 
 
 def _leaves(tree: Node, box: Box, output: int, sign: int) -> Iterator[tuple[int, Box]]:
-    """What each leaf adds that an input in the box can come to, and where in the box such inputs are."""
+    """Yields what each leaf adds that an input in the box can reach, and the part of the box with these inputs."""
     if isinstance(tree, Leaf):
         yield sign * tree.value[output], box
         return

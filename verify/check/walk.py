@@ -1,7 +1,8 @@
 """All paths of the machine code from one cut to the next, on terms.
 
-Every comparison is decided or both sides are walked. What nothing has written has no value, and using it is refused;
-so is an access outside the structures, the constants and the own frame, a jump to anything but code, an endless path.
+Every comparison is decided or both sides are walked. A place that nothing has written has no value, and using it is
+refused; so is an access outside the structures, the constants and the own frame, a jump to anything but code, an
+endless path.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,8 +23,8 @@ Bytes = dict[int, Term]
 
 @dataclass(frozen=True)
 class Code:
-    """What is walked. ``structures``: bytes of what the function is handed to read, as terms; ``fields``: bytes that it
-    may write, of the context and of the action."""
+    """Code that is walked. ``structures``: bytes of what the function is handed to read, as terms; ``fields``: bytes
+    that it may write, of the context and of the action."""
 
     instructions: dict[int, Instruction]
     constants: tuple[int, bytes]
@@ -141,7 +142,7 @@ def _read(lane: Lane, register: int) -> Term:
 
 
 def _value(lane: Lane, i: Instruction) -> Term | None:
-    """What an instruction without memory or comparison computes; nothing from nothing."""
+    """Returns what an instruction without memory or comparison computes; None if an operand is None."""
     if i.name == "lui":
         return const(i.imm)
     if i.name == "auipc":

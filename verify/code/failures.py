@@ -1,4 +1,4 @@
-"""What a proof can fail at, each by its name."""
+"""Causes that make a proof fail, each by its name."""
 
 from dataclasses import dataclass, field
 

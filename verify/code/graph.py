@@ -134,7 +134,7 @@ def _is_return(i: Instruction) -> bool:
 
 
 def _callee(code: dict[int, Instruction], i: Instruction) -> int | None:
-    """Where a call goes; None for anything else."""
+    """Returns the target of a call; None for anything else."""
     if i.rd == 0 or i.name not in ("jal", "jalr"):
         return None
     return i.target if i.name == "jal" else _far_target(code, i)

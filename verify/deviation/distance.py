@@ -72,7 +72,8 @@ def distance(
 
 
 def rounding(network: Network, low: Floats, high: Floats) -> float:
-    """What float32 can make of the teacher's action at most, at the corners of a box of integers [1, size]."""
+    """Returns a bound of float32's rounding error of the teacher's action, at the corners of a box of integers [1,
+    size]."""
     _, error = network.outputs(network.features(np.concatenate([low, high])))
     least, most = network.actions(np.array([-1.0, 1.0]) * float(error.max()))
     return float(most.max() - least.min())
@@ -87,7 +88,7 @@ def actions_within(network: Network, low: Floats, high: Floats) -> tuple[float, 
 
 
 def _greatest(network: Network, low: Floats, high: Floats, sign: float) -> float:
-    """Of ``sign`` times the action over a box of features [1, size]."""
+    """Returns the greatest of ``sign`` times the action over a box of features [1, size]."""
 
     def bound(least: Floats, most: Floats) -> Floats:
         return network.signed(-network.least(least, most, np.full(len(least), -sign)), sign)[1]

@@ -2,9 +2,9 @@
 
 States are boxes: some of the histories, and intervals of the signals. In each the student does one thing, a. The
 neighbourhoods of all states of a small box have a box of places in common; whatever the teacher does at ONE of these
-places it does around every state of the box. So in none of them the student is further above its teacher's actions than
-a less the greatest that any place tried has, and that is the bound: no gradient, no relaxation of the network, only
-values at places. Boxes that could be further out than the furthest state that is known are halved, until none is.
+places it does around every state of the box. In each of them the student is therefore at most a, less the greatest
+value at any place tried, above its teacher's actions. That is the bound: no gradient, no relaxation of the network,
+only values at places. Boxes that could be further out than the furthest state that is known are halved, until none is.
 """
 
 from collections.abc import Callable
@@ -209,8 +209,8 @@ class Search:
         return self._outside(boxes.action, boxes.above, best)
 
     def _common(self, boxes: Boxes) -> tuple[Floats, Floats]:
-        """What the neighbourhoods of all states of each box have in common [N, the network's size], in integers and
-        between them; low > high where there is none. Their rounding is within what verify.deviation.network allows
+        """Returns the intersection of the neighbourhoods of all states of each box [N, the network's size], in integers
+        and between them; low > high if it is empty. Their rounding is within what verify.deviation.network allows
         features to be off."""
         size = self.network.size
         first, last = (part[:, :size].astype(np.float64) for part in (boxes.low, boxes.high))
@@ -218,8 +218,8 @@ class Search:
         return self.around.box(observation, last)[0], self.around.box(observation, first)[1]
 
     def _reached(self, places: Floats, above: NDArray[np.bool_]) -> Floats:
-        """What the teacher's actions surely come to at places [N, M, size]: at least (``above``), or at most and with
-        the other sign [N, M]. It is the network's output: whatever rises with it would do."""
+        """Returns what the teacher's actions surely reach at places [N, M, size]: at least (``above``), or at most and
+        with the other sign [N, M]. It is the network's output: whatever rises with it would do."""
         output, error = self.network.outputs(self.network.features(places.reshape(-1, places.shape[2])))
         sign = np.where(above, 1.0, -1.0)[:, None]
         reached: Floats = output.reshape(places.shape[:2]) * sign - error.reshape(places.shape[:2])
@@ -292,8 +292,8 @@ class Search:
         return replace(boxes, high=below).joined(replace(boxes, low=above))
 
     def _width(self, boxes: Boxes) -> Floats:
-        """What each column [N, columns] is halved by: 0 of one value, or of what the teacher does not see. Where some
-        neighbourhoods have nothing in common, the columns where that is so come first."""
+        """Returns the weight by which each column [N, columns] is halved: 0 for one value, or for a column that the
+        teacher does not see. If some neighbourhoods have nothing in common in a column, that column comes first."""
         size, wide = self.network.size, np.zeros(boxes.low.shape)
         low, high = self._common(boxes)
         ends = [part[:, :size].astype(np.float64) for part in (boxes.low, boxes.high)]

@@ -2,10 +2,10 @@
 
 A history is cut into cells: of each signal the intervals between the student's thresholds (at all lags together, so
 that a value stays in its cell as it grows older), of each past action the same and steps of a width besides. In a cell
-of history and newest signals the student does one thing. So from a new flow on, cell by cell, all that can follow is
-followed until nothing is new; of the actions in a cell the least and the greatest are kept. What a cell holds between
-them, and any combination of what is kept of different lags, is taken to be possible: a few states too many, none too
-few. Where a flow's start makes the step, the policy's history shows the action 0: that may happen at any decision.
+of history and newest signals the student does one thing. From a new flow on, all successors are therefore followed cell
+by cell until none is new. The least and the greatest of the actions in a cell are stored. All values between them, and
+any combination of those of different lags, count as possible: a few states too many, none too few. If a flow's start
+makes the step, the policy's history shows the action 0: that may happen at any decision.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,9 +30,9 @@ AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class Columns:
-    """Of a state [window * features], newest decision first. ``low``, ``high`` [columns] its range; ``own`` [columns]
-    the student's thresholds, ``cuts`` [columns] where histories are cut; ``actions``, ``newest``, ``past``: columns of
-    past actions, of the newest signals, of signals before. ``width`` features a decision."""
+    """Columns of a state [window * features], newest decision first. ``low``, ``high`` [columns] its range; ``own``
+    [columns] the student's thresholds, ``cuts`` [columns] where histories are cut; ``actions``, ``newest``, ``past``:
+    columns of past actions, of the newest signals, of signals before. ``width`` features a decision."""
 
     low: Integers
     high: Integers

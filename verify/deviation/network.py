@@ -5,8 +5,8 @@ any order ([HIGHAM] section 3.1): of an affine layer of n inputs
 
     |computed - exact| <= |W| e + gamma (|W| (|x| + e) + |b|),   gamma = (n + 2) u / (1 - (n + 2) u),  u = 2^-24
 
-where e bounds the error of the inputs. A ReLU adds none. What float64 adds here is 2^-29 of that, and covered by the 2
-in n + 2.
+where e bounds the error of the inputs. A ReLU adds none. The rounding of float64 here is 2^-29 of that, and covered by
+the 2 in n + 2.
 """
 
 from collections.abc import Mapping
@@ -104,7 +104,7 @@ class Network:
 
     @cached_property
     def rise(self) -> Floats:
-        """What the output can change by at most [size] where a feature changes by 1."""
+        """Returns the largest change of the output [size] if a feature changes by 1."""
         rise = np.ones((1, 1))
         for layer in reversed(self.layers):
             rise = rise @ np.abs(layer.weight)
@@ -133,9 +133,9 @@ class Network:
         return slope * np.sign(one - zero)
 
     def least(self, low: Floats, high: Floats, sign: Floats) -> Floats:
-        """What ``sign`` [N] times the output is at least over boxes of features [N, size], error and all. Each ReLU
-        lies above a line through 0 and below the line through its ends; through the layers from the last to the first
-        the output stays above a linear function, whose least value is at a corner ([CROWN] section 3)."""
+        """Returns a lower bound of ``sign`` [N] times the output over boxes of features [N, size], errors included.
+        Each ReLU lies above a line through 0 and below the line through its ends; through the layers from the last to
+        the first the output stays above a linear function, whose least value is at a corner ([CROWN] section 3)."""
         largest = np.maximum(np.abs(low), np.abs(high))
         error, bounds, size = 2 * UNIT * largest + FEATURE, [], largest
         least, most = low, high
@@ -174,7 +174,8 @@ class Network:
         return self.action.decided(squashed[:, None])[:, 0]
 
     def features(self, rows: Floats) -> Floats:
-        """What it sees [N, size] where the firmware computes ``rows`` [N, size]; each rises or falls with its own."""
+        """Returns the network's inputs [N, size] if the firmware computes ``rows`` [N, size]; each rises or falls with
+        its own."""
         width = len(self.observation.features)
         seen = [self.observation.features[c % width].float_of(rows[:, c]) for c in range(self.size)]
         return np.stack(seen, axis=1)

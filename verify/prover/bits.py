@@ -1,8 +1,9 @@
 """Comparisons as words of 0 or 1, in a form of their own: however the code asks, the same question is the same word.
 
 A comparison that is about one word (its base, ``verify.prover.intervals``) asks whether that lies in an interval, or
-beside one: x - low < count without sign, or one less that; of one number x = low. So x > 1 and 5 > x together are x - 2
-< 3, as compilers write it. Sound because the intervals are exact: the word is 1 for the same values of the base.
+beside one: x - low < count without sign, or one less that; of one number x = low. For example, x > 1 and 5 > x together
+are x - 2 < 3, as compilers write it. Sound because the intervals are exact: the word is 1 for the same values of the
+base.
 """
 
 from verify.prover.expressions import WORD, Pool
@@ -46,7 +47,7 @@ def without(pool: Pool, a: int) -> int:
 
 
 def question(pool: Pool, bit: int) -> Truth | None:
-    """What a word of 0 or 1 asks about its base, if it is a comparison about one word, or one less that."""
+    """Returns what a word of 0 or 1 asks about its base, if it is a comparison about one word, or one less that."""
     constant, terms = pool.linear(bit)
     if len(terms) != 1 or pool.op(terms[0][0]) not in COMPARISONS or (constant, terms[0][1]) not in ((0, 1), (1, WORD)):
         return None

@@ -1,9 +1,9 @@
 """Counts in a program: sums of comparisons of which each asks about inputs of its own.
 
 Taken apart comparison by comparison, lanes would double with each; and nobody asks which of the comparisons hold, only
-how many do. So these stay words of 0 or 1 (``verify.prover.bits``), and a register that holds their sum goes on as the
-program's. Comparisons that all ask about the same inputs, as whether a value is above each of some thresholds, are no
-count in this sense: they hold one after the other, and are one lane more each.
+how many do. They therefore stay words of 0 or 1 (``verify.prover.bits``), and a register that holds their sum goes on
+as the program's. Comparisons that all ask about the same inputs, as whether a value is above each of some thresholds,
+are no count in this sense: they hold one after the other, and are one lane more each.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def counts(program: Program) -> Counts:
 
 
 def inputs_of(program: Program) -> list[frozenset[int]]:
-    """Of each node the inputs that it follows from."""
+    """Returns for each node the inputs that it follows from."""
     behind: list[frozenset[int]] = []
     for n, node in enumerate(program.nodes):
         own = frozenset((n,)) if node.op in INPUTS else frozenset[int]()
@@ -64,7 +64,7 @@ def _candidates(program: Program) -> tuple[set[int], set[int]]:
 
 
 def _added(program: Program, n: int, sums: set[int]) -> set[int]:
-    """What a sum adds and takes away."""
+    """Returns the terms that a sum adds and subtracts."""
     return set[int]().union(*(_added(program, a, sums) if a in sums else {a} for a in program.nodes[n].args))
 
 

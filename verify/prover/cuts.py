@@ -1,12 +1,12 @@
 """The certificate's cuts: which joins of a proof become places to start from again, and what is said of each.
 
-Where one or two joins are all that an address has, nearly all paths become one there, and the cut says everything that
-is known. Where lanes of many cells meet apart, as at the end of a division, each join is a cut. It then says only what
-something behind it is made of: of how a quotient came to be nothing is needed where it is held, and what is not said
-need not be so on the paths that come, nor be thought of on those that go on.
+If an address has only one or two joins, nearly all paths become one there, and the cut states everything that is known.
+If lanes of many cells meet and are kept separate, as at the end of a division, each join is a cut. It then says only
+what something behind it is made of: of how a quotient came to be nothing is needed where it is held, and what is not
+said need not be so on the paths that come, nor be thought of on those that go on.
 
-Where all these leave more paths than are quickly followed, as with tables over several features whose cells have many
-combinations, there are cuts where lanes did not join as well: each says what they hold as a sum of steps
+These may leave more paths than are quickly followed, as with tables over several features whose cells have many
+combinations. There are then also cuts at which lanes did not join. Each states what they hold as a sum of steps
 (``verify.prover.steps``), so that paths add up over the features instead of multiplying.
 """
 
@@ -117,8 +117,9 @@ def _multiplies(program: Program) -> bool:
 
 
 def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:
-    """With cuts of sums of steps, in the place of others at their addresses. Behind them every sum of leaves is
-    possible: ranges that hold of the trees' sums and what follows only because some leaves never meet are left out."""
+    """Returns the cuts with those of sums of steps, in the place of others at their addresses. Behind them every sum of
+    leaves is possible: ranges that hold of the trees' sums and what follows only because some leaves never meet are
+    left out."""
     again = run.again()
     again.execute(Watcher)
     joiner = again.joiner
@@ -149,7 +150,7 @@ def _weaker(cut: CutClaim, before: set[str]) -> CutClaim:
 
 
 def _last(graph: Graph, places: set[int]) -> list[set[int]]:
-    """Of each position which of the places a path to it may have come by last; START where it came by none."""
+    """Returns for each position the places that a path to it may have passed last; START if it passed none."""
     last = [set[int]() for _ in graph.positions]
     last[0] = {START}
     for number, position in enumerate(graph.positions):
@@ -191,7 +192,7 @@ def _asked_again(cut: CutClaim, before: list[CutClaim], features: set[str]) -> C
         names = set(NAME.findall(text))
         if text.startswith("(eq "):
             return names <= left
-        # Of an input that is known as a number places say the number.
+        # Places state the number of an input that is known as one.
         return bool(names & left) or (span[0] == span[1] and text in names and not VALUE.fullmatch(text))
 
     kept = {t: s for t, s in cut.bounds.items() if asked(t, s) or all(_known_before(t, s, step) for step in before)}
@@ -219,7 +220,7 @@ def _said(cut: CutClaim) -> int:
 
 
 def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
-    """What was known where some paths became one: everything, or what lies ``ahead``."""
+    """Returns what was known at a join of paths: everything, or what lies ``ahead``."""
     assert run.graph is not None
     pool, columns, program = run.state.pool, run.state.columns, run.program
     leaves = _by_leaves(run)

@@ -1,4 +1,4 @@
-"""What must hold at the return: every knob and every field of the context are the program's, registers are kept.
+"""Conditions at the return: every knob and every field of the context are the program's, registers are kept.
 
 A value that is the program's by its expression needs no solver. Any other becomes one question a lane: what the lane
 knows, and that the values differ.

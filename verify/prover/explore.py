@@ -190,7 +190,7 @@ class Explorer:
 
 
 def input_ranges(program: Program) -> dict[str, tuple[int, int]]:
-    """What each input can be, by its key."""
+    """Returns the range of each input, by its key."""
     structures = program.structures
     return {
         f"{group}.{name}": STORAGE_RANGE[storage]

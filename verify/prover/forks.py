@@ -1,8 +1,8 @@
 """Comparisons that the lanes do not decide: each side becomes a lane of its own, with what it now knows.
 
 A question about one word splits its interval exactly (``verify.prover.intervals``); any other becomes a fact, and
-narrows what it is about. So all lanes together always stand for all inputs, and each lane for no input that it should
-not.
+narrows what it is about. All lanes together therefore always stand for all inputs, and each lane for no input that it
+should not.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""What facts say about a condition that no interval decides."""
+"""Implications of facts for a condition that no interval decides."""
 
 from math import gcd
 
@@ -13,7 +13,7 @@ from verify.prover.state import Fact, State
 
 
 def implied_in(state: State, number: int, condition: int) -> bool | None:
-    """What a set of facts, by its number, says about a condition."""
+    """Returns what a set of facts, by its number, says about a condition."""
     key = number, condition
     if key not in state.implied:
         state.implied[key] = implied(state, state.fact_sets[number], condition)

@@ -47,7 +47,7 @@ class Definitions(Writer):
     named: set[str] = field(default_factory=set)
 
     def tree(self, k: int) -> str:
-        """What the leaf of a tree adds, 64 bits; ``k`` as in ``verify.prover.specialise.Cuts``."""
+        """Returns the name of what the leaf of a tree adds, 64 bits; ``k`` as in ``verify.prover.specialise.Cuts``."""
         forest = self.program.forest
         features = next(node.args for node in self.program.nodes if node.op is Op.TREES)
         output, number = divmod(k, len(forest.trees))

@@ -1,4 +1,4 @@
-"""Where a condition on one word holds: intervals of the word it is about.
+"""Truth of a condition on one word: the intervals of the word in which it holds.
 
 Many words are a simple function of one other, the *base*: base + c, c - base, base * c, base >> k. A comparison of
 such words is then true on some intervals of the base and false on the others, and a program's branches cut the base's
@@ -90,7 +90,7 @@ def preimage(pool: Pool, e: int, image: list[Interval]) -> tuple[int, list[Inter
 
 
 def truth(pool: Pool, op: str, a: int, b: int, known: Container[int] = ()) -> Truth | None:
-    """Where ``op`` (sltu, slt, eq) holds; None where it is not a question about one word.
+    """Returns the intervals in which ``op`` (sltu, slt, eq) holds; None if it is not a question about one word.
 
     ``known``: words of which something is known. An equality is as well one of the negated difference, and is that
     where only the negated one is known.

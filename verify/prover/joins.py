@@ -1,4 +1,4 @@
-"""Where paths meet: which lanes become one, and under which names their registers go on (cuts).
+"""Joins of paths: which lanes become one, and under which names their registers go on (cuts).
 
 A register (stack slot, field of the flow context) may go on under the name of a value of the decision program if in
 every joining lane it is that value: the same expression as the program's, specialised to the lane. From there on the
@@ -203,7 +203,7 @@ class Joiner:
         return result
 
     def _cells(self, view: View, node: int) -> Ints:
-        """What a lane knows of a feature: between which thresholds it lies."""
+        """Returns the cells of a feature that the lanes know: between which thresholds it lies."""
         thresholds = np.array(self.thresholds.get(self.features.index(node), []), dtype=np.int64)
         low, high = view.bounds(node)
         return np.searchsorted(thresholds, low) << 16 | np.searchsorted(thresholds, high)
@@ -232,7 +232,8 @@ class Joiner:
         return names
 
     def _shifted(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
-        """What follows from the trees, shifted left: tables hold factors with the bits that a product drops."""
+        """Returns a node that follows from the trees, shifted left: tables hold factors with the bits that a product
+        drops."""
         for node in self.after_trees:
             if not self.cuts.narrow(node) or _shift(sample.words(node), column[rows]) is None:
                 continue
@@ -411,8 +412,9 @@ class Joiner:
 
 
 def _in_order(program: Program) -> list[int]:
-    """What the function leaves, then what several sums decide together, then all as they come: of several that are the
-    same in some lanes each takes the one that the others take too, so that all can be joined."""
+    """Returns the nodes in order: those that the function leaves, then those that several sums decide together, then
+    the rest. If several are the same in some lanes, each takes the one that the others take too, so that all can be
+    joined."""
     together = _decided(program) if len(_sums(program)) > 1 else []
     return list(dict.fromkeys([*program.outputs, *together, *range(len(program.nodes))]))
 
@@ -443,7 +445,7 @@ def _sums(program: Program) -> list[int]:
 
 
 def _behind(program: Program) -> list[set[int]]:
-    """Of each node the sums that it follows from."""
+    """Returns for each node the sums that it follows from."""
     behind: list[set[int]] = []
     for n, node in enumerate(program.nodes):
         behind.append({n} if node.op is Op.TREES else set[int]().union(*(behind[a] for a in node.args)))
@@ -479,7 +481,7 @@ def _sample(lanes: Lanes) -> Ints:
 
 
 def _shift(words: Ints, column: Ints) -> int | None:
-    """By how many bits a column of constants is another shifted left, if it is."""
+    """Returns by how many bits one column of constants is another shifted left, if it is."""
     if (np.minimum(words, column) < 0).any() or (np.maximum(words, column) >= FIRST).any():
         return None
     widest = int(np.argmax(column))

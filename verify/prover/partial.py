@@ -38,7 +38,8 @@ def part_of_sum(sample: View, view: View, column: Ints, rows: Ints) -> int | Non
 
 
 def _named_in_some(view: View, sums: list[Linear], back: Ints) -> int | None:
-    """Of lanes that hold the names of different trees, of which the others know the leaf. ``back``: each lane's sum."""
+    """Returns the sum of lanes that hold the names of different trees, of which the others know the leaf. ``back``:
+    each lane's sum."""
     pool, cuts = view.pool, view.cuts
     common = frozenset.intersection(*(frozenset(terms) for _, terms in sums))
     places = _places(view)

@@ -54,14 +54,14 @@ class Limits:
     inputs: int = INPUTS
 
     def joined_above(self, program: Program) -> int:
-        """So many lanes may lie in cells of their own."""
+        """Returns how many lanes may lie in cells of their own."""
         together = prod(len(thresholds) + 1 for thresholds in program.forest.thresholds().values())
         return self.cells if together <= self.lanes else self.many_cells
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where lanes met: position and address, how many there were, which location goes on as which value."""
+    """A join of lanes: position and address, how many there were, which location goes on as which value."""
 
     position: int
     address: int
@@ -71,7 +71,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Proof:
-    """What was proved. ``failures`` is empty if and only if equality and safety hold for all inputs."""
+    """Result of a proof. ``failures`` is empty if and only if equality and safety hold for all inputs."""
 
     failures: tuple[Failure, ...]
     cells: int
@@ -110,7 +110,7 @@ def prove(
 
 
 def unfollowed(program: Program, entry: int) -> list[Failure]:
-    """What of a program's trees the walk cannot follow; no rlcc emits such a program."""
+    """Returns the failures for trees that the walk cannot follow; rlcc emits no program with such trees."""
     trees = [node for node in program.nodes if node.op is Op.TREES]
     if len({node.args for node in trees}) > 1:
         return [Failure("not-proved", entry, "the program asks its trees about more than one set of values")]
@@ -185,7 +185,7 @@ class Attempt:
         self.stack = self.most = self.instructions = self.returned = 0
 
     def search(self, vectors: Vectors | None) -> list[Failure]:
-        """What an input that was run shows to be wrong. One that the code faults at waits for the proof to name it."""
+        """Returns the failures that a run input shows. One that the code faults at waits for the proof to name it."""
         entry = self.image.symbols[ENTRY]
         try:
             build_graph(decode_image(self.image), entry)  # what loops or is no code is not run

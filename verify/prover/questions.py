@@ -172,7 +172,7 @@ class Writer:
         return self.exact or "#" in x + y
 
     def _same_factors(self, key: tuple[str, str], product: str) -> None:
-        """Of two products with a factor in common one may be multiplied and the other not: the other one's factor may
+        """One of two products with a common factor may be multiplied and the other not: the other one's factor may
         be known to be that number (an odd one: powers of two are taken out of it)."""
         for factors, other in self._products.items():
             if self._multiplied(*key) != self._multiplied(*factors):

@@ -1,8 +1,8 @@
 """The search for an input that the code gets wrong: many inputs, run on both sides, before anything is proved.
 
 The code runs in the emulator's instruction-set simulator, a million calls in a few seconds; what differs there is run
-again in the prover's own simulator, and only what is wrong there too is an example. So a mistake of the fast one can
-hide a wrong decision from this search, which the proof then has to find, and never make a right one wrong.
+again in the prover's own simulator, and only what is wrong there too is an example. A mistake of the fast one can
+therefore hide a wrong decision from this search, which the proof then has to find. It can never make a right one wrong.
 """
 
 import os
@@ -39,8 +39,8 @@ class Searched:
 
 
 def refute(runner: Runner, vectors: Vectors | None = None, *, count: int = INPUTS, seed: int = 0) -> Searched:
-    """What was seen of many inputs. ``count``: of those that are combined from cells; those of ``vectors`` are run
-    before."""
+    """Returns what many inputs showed. ``count``: the number of those that are combined from cells; those of
+    ``vectors`` are run before."""
     try:
         code = program_of(
             runner.image, runner.entry, runner.profile, argument_blocks(runner.layouts), _timing(runner.profile)

@@ -1,6 +1,6 @@
 """Execution of the code on all inputs at once: lanes walk the positions in order and meet where paths join.
 
-What an instruction does here is what ``verify.trusted.execute`` does on words; there only the words are expressions.
+An instruction does here what ``verify.trusted.execute`` does on words; only the words are expressions here.
 Every step from one position to the next is checked against the program counter that the instruction computes.
 """
 
@@ -54,7 +54,7 @@ Return = Callable[[int, Lanes], None]
 
 @dataclass
 class Walk:
-    """What an execution found: the deepest stack, the most lanes at one position, and the lanes' number in all."""
+    """Results of an execution: the deepest stack, the most lanes at one position, and the lanes' number in all."""
 
     stack_bytes: int = 0
     most_lanes: int = 0

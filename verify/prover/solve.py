@@ -14,7 +14,7 @@ Verdict = Literal["unsat", "sat", "unknown"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the solvers said to one question, and how long each took."""
+    """Answers of the solvers to one question, and how long each took."""
 
     about: str
     question: Question

@@ -102,7 +102,7 @@ class Spans:
         return np.where(fine, span[0], widest[0]), np.where(fine, span[1], widest[1])
 
     def _answer(self, word: int) -> Span | None:
-        """Of a comparison about one word."""
+        """Returns the span of a comparison about one word."""
         known = question(self.pool, word)
         if known is None:
             return None
@@ -159,8 +159,8 @@ def products(spans: Spans, a: Ints, b: Ints, shift: int) -> Ints:
 
 
 def masked(spans: Spans, a: Ints, b: Ints) -> Ints:
-    """The words a & b. Of a mask of neighbouring bits, above which only the lane says that there is nothing, what drops
-    the low ones is left, which is a simple function."""
+    """The words a & b. A mask of neighbouring bits, if the lane knows that there is nothing above them, only drops the
+    low bits, which is a simple function."""
     result = words(spans.pool, "and", a, b)
     word, mask = np.maximum(a, b), np.minimum(a, b)
     rows = np.flatnonzero((mask > 0) & (mask < FIRST) & (word >= FIRST))

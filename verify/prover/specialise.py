@@ -41,7 +41,7 @@ class Cuts:
     node.n   the value of node n
     tree.k   what the leaf of tree k adds; sum.k what the leaves of trees 0..k add, without the bias
 
-    Of the second output of n trees k counts on from n, and so forth.
+    The second output of n trees counts k on from n, and so forth.
     """
 
     program: Program
@@ -97,7 +97,8 @@ class Cuts:
 
 
 def _steps(program: Program) -> list[int]:
-    """Of each node a power of two that its value is a multiple of: quotients grow by bits from the highest on."""
+    """Returns for each node a power of two that its value is a multiple of: quotients grow by bits from the highest
+    on."""
     steps: list[int] = []
     for node in program.nodes:
         of = [steps[a] for a in node.args]
@@ -183,7 +184,7 @@ class View:
         return np.where((low == high) & ~self._held(self.cuts.tree(k)), low & WORD, self.cuts.tree(k))
 
     def number(self, word: int, row: int) -> int | None:
-        """What a sum of leaves is in a lane that knows which they are; None for any other word."""
+        """Returns a sum of leaves in a lane that knows which they are; None for any other word."""
         total, terms = self.pool.linear(word)
         trees = {self.cuts.tree(k): k for k in range(len(self.cuts.leaf_sums))}
         for atom, times in terms:
@@ -219,8 +220,8 @@ class View:
         return self._sums[last]
 
     def _known(self, node: Node, column: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """Bounds of a node narrowed by the intervals of the words that stand for it. Where nearly every lane has a word
-        of its own that would cost lanes times words, and say little."""
+        """Bounds of a node narrowed by the intervals of the words that stand for it. If nearly every lane has a word of
+        its own, that would cost lanes times words, and say little."""
         if not self.count:
             return low, high
         number = np.where(column > node.high, column - MODULUS, column)
@@ -381,7 +382,8 @@ class View:
         return np.where(first == 1, yes, np.where(first == 0, no, either))
 
     def _step(self, n: int, column: Ints) -> Ints:
-        """Where a choice is not decided, but its two sides differ by a constant k: the second + k * the condition."""
+        """Returns the second side + k * the condition for a choice that is not decided and whose two sides differ by a
+        constant k."""
         args = self.program.nodes[n].args
         if not self.cuts.narrow(n) or not (column == UNKNOWN).any():
             return column
@@ -552,7 +554,7 @@ class View:
         return np.where(fine, first, low), np.where(fine, last, high)
 
     def _ends(self, number: int) -> list[tuple[Ints, Ints]]:
-        """Of each output the least and the greatest leaf of a tree."""
+        """Returns for each output the least and the greatest leaf of a tree."""
         features, forest = self._features(), self.program.forest
         sides: dict[tuple[int, int], tuple[Bools, Bools]] = {}  # may be greater, may be not
         low = np.full((forest.outputs, self.count), np.iinfo(np.int64).max)
@@ -593,7 +595,7 @@ def _turned(first: Ints, last: Ints, node: Node) -> bool:
 
 
 def _turns(first: Ints, last: Ints, least: Ints, most: Ints) -> Iterator[int]:
-    """By which multiples of 2^32 the ranges first..last may have to be shifted to meet least..most."""
+    """Yields the multiples of 2^32 by which the ranges first..last may have to be shifted to meet least..most."""
     nearest, furthest = int(least.min()) - int(last.max()), int(most.max()) - int(first.min())
     return (turn for turn in (-MODULUS, 0, MODULUS) if nearest <= turn <= furthest)
 

@@ -1,4 +1,4 @@
-"""What all lanes of a proof share: the pool of expressions, the columns, the compared words, the facts."""
+"""State that all lanes of a proof share: the pool of expressions, the columns, the compared words, the facts."""
 
 from dataclasses import dataclass, field
 

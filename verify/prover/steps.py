@@ -39,8 +39,8 @@ COMPARES = ("slt", "slti", "sltu", "sltiu")
 
 @dataclass(frozen=True)
 class Steps:
-    """What all lanes at a position know together, of each column that they hold apart an expression, and that no
-    feature is where no lane is (``gaps``: each is so); nodes of which any lane knows the number."""
+    """Knowledge of all lanes at a position together: an expression for each column that they hold apart, the gaps
+    between lanes in which no feature lies (``gaps``: each holds), and the nodes of which any lane knows the number."""
 
     known: Meeting
     told: dict[int, str]
@@ -50,7 +50,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Of a feature's cells, each one or several of the trees': the last value of each but the last, the last one that
+    """Cells of a feature, each one or several of the trees': the last value of each but the last, the last one that
     comes before the next cell, and the lanes' places among them."""
 
     name: str
@@ -64,9 +64,9 @@ class _Cells:
 
     @property
     def gaps(self) -> list[str]:
-        """What is so where no lane is in the cells between two: who is beyond the one is beyond all up to the other. A
-        cut that says the least and the greatest value alone would stand for those as well, of which it says the
-        wrong numbers."""
+        """Returns the facts for gaps, where no lane is in the cells between two: a value beyond the one is beyond all
+        up to the other. A cut that says the least and the greatest value alone would stand for those as well, of which
+        it says the wrong numbers."""
         pairs = zip(self.ends.tolist(), self.next.tolist(), strict=True)
         return [f"(eq {self.beyond(end)} {self.beyond(following)})" for end, following in pairs if end != following]
 
@@ -91,7 +91,7 @@ class Watcher(Joiner):
             return lanes
         if position.arrivals > 1:
             self._note(number, lanes)
-            # What is told later of what a feature is made of would hide what was compared.
+            # A later fact about a feature's parts would hide what was compared.
             everything = list(range(len(lanes.values)))
             self._keep_bounds(lanes, View(self.state, self.cuts, lanes, self.used(lanes, everything)), {})
             return lanes
@@ -148,8 +148,8 @@ class Watcher(Joiner):
         return False
 
     def _told(self, number: int, lanes: Lanes) -> tuple[View, dict[int, int], dict[int, str], list[_Cells]] | None:
-        """Of each column that the lanes (which this forgets in) hold apart its name, where it has one, and an
-        expression, and the features' cells; None where something is no sum of steps, or nothing is held apart."""
+        """Returns the name (if it has one) and an expression of each column that the lanes hold apart, and the
+        features' cells; None if something is no sum of steps, or nothing is held apart. Forgets in the lanes."""
         self.state.widen(lanes)
         columns = self._forget(number, lanes)
         view = View(self.state, self.cuts, lanes, self.used(lanes, columns))
@@ -171,8 +171,8 @@ class Watcher(Joiner):
         return view, names, told, cells
 
     def _partitions(self, view: View) -> list[_Cells]:
-        """Of each feature that the lanes have searched; none where some lanes have searched one further than others:
-        what those know would be lost."""
+        """Returns the cells of each feature that the lanes have searched; none if some lanes have searched one further
+        than others, since their knowledge would be lost."""
         found = []
         for node in dict.fromkeys(self.features):
             cells, places = np.unique(self._cells(view, node), return_inverse=True)
@@ -208,7 +208,7 @@ class Watcher(Joiner):
         return texts[0] if len(texts) == 1 else f"(+ {' '.join(texts)})"
 
     def _together(self, number: int, view: View, lanes: Lanes, names: dict[int, int]) -> Meeting:
-        """What is so in all lanes."""
+        """Returns what holds in all lanes."""
         self._keep_bounds(lanes, view, names)
         one, everyone = np.zeros(1, dtype=np.int64), np.zeros(len(lanes), dtype=np.int64)
         all_ = lanes.take(one)
@@ -248,7 +248,7 @@ def _fitted(numbers: Ints, cells: list[_Cells]) -> list[Ints] | None:
 
 
 def _choice(cells: _Cells, adds: list[int]) -> str:
-    """What a cell adds; the last one whose predecessor the value is beyond."""
+    """Returns what a cell adds; the last one whose predecessor the value is beyond."""
     text = str(adds[0] & WORD)
     for end, add, before in zip(cells.ends.tolist(), adds[1:], adds, strict=False):
         if add != before:

@@ -4,8 +4,8 @@ The joins make a graph: from the call over joins to the returns, each edge with 
 Every execution is a path, so the longest path is a bound. It is exact if some input takes it; so paths are tried from
 the longest down. Conditions of a path that exclude each other drop it at once; else a solver looks for an input, and
 where there is none it says which of the conditions exclude each other: no path with these is looked at again. The
-first path with an input is the maximum. What excludes each other by ranges alone (a join's range of the trees' sum and
-the cells before it) the program says first, without a solver. Nothing depends on the solver's "yes": the input is run.
+first path with an input is the maximum. The program first finds what ranges alone exclude (a join's range of the trees'
+sum and the cells before it), without a solver. Nothing depends on the solver's "yes": the input is run.
 """
 
 import heapq
@@ -39,9 +39,9 @@ Turn = tuple[float, dict[str, int]]
 
 
 def turns(interface: Interface) -> tuple[Turn, ...]:
-    """What is hard is to invert products, and the interface's factors make shifts of them: all together, then each
-    alone. Only the turns that fix nothing can say that there is no input. Seconds are the processor's: what is found
-    must not depend on what else the machine does."""
+    """Returns the turns of the search. Inverting products is hard, and the interface's factors make shifts of them: all
+    together, then each alone. Only the turns that fix nothing can say that there is no input. Seconds are the
+    processor's: what is found must not depend on what else the machine does."""
     factors = {key: signal.factors for key, signal in interface.signals().items() if signal.factors}
     together = [dict(zip(factors, values, strict=True)) for values in product(*factors.values())] if factors else []
     alone = [{key: values[len(values) // 2]} for key, values in factors.items()] if len(factors) > 1 else []
@@ -88,8 +88,8 @@ class _Path:
 def worst_case(
     state: State, meetings: list[Meeting], ends: Meeting, overhead: int, runner: Runner, seconds: float, slow: Example
 ) -> Worst:
-    """The bound, and the exact maximum if it is found in time. ``ends`` holds the edges to the returns. Where the
-    solver does not find an input ``slow``, one that was slow among many, is taken first."""
+    """The bound, and the exact maximum if it is found in time. ``ends`` holds the edges to the returns. If the solver
+    finds no input, ``slow``, one that was slow among many, is taken first."""
     start = time.monotonic()
     graph = _longest([*meetings, ends])
     bound = int(graph[-1].longest[0]) + overhead

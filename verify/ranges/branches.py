@@ -1,4 +1,4 @@
-"""What the outcome of a comparison says of the two registers that are compared."""
+"""Facts about two registers that follow from the outcome of their comparison."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ class Question:
 
 
 def question(i: Instruction) -> Question | None:
-    """What an instruction asks of its registers whose answer is best followed apart: a branch; a comparison into a
-    register, or a sign that is spread over one, from which masks are made."""
+    """Returns an instruction's question about its registers whose answers are best followed apart: a branch; a
+    comparison into a register, or a sign that is spread over one, from which masks are made."""
     if i.name in BRANCHES:
         return Question(i.name)
     if i.name == "srai" and i.imm >= 15:  # 15 spreads the sign of an int16
@@ -89,8 +89,8 @@ def _away(a: Value, b: Value) -> Words | None:
 
 
 def _ordered(name: str, a: Value, b: Value, taken: bool, inside: Callable[[Address], bool]) -> Compared | None:
-    """Addresses in one region are ordered as their offsets; farther away the memory may end between them. Of all else
-    nothing is known."""
+    """Addresses in one region are ordered as their offsets; farther away the memory may end between them. Nothing is
+    known of all else."""
     if isinstance(a, Address) and isinstance(b, Address) and a.region == b.region and name.endswith("u"):
         verdict = less(a.offset.signed, b.offset.signed)
         if inside(a) and inside(b) and verdict.exact and bool(verdict.low) != (name.startswith("blt") == taken):

@@ -1,8 +1,8 @@
-"""Where the two answers of a comparison are joined again.
+"""Places at which the two answers of a comparison are joined again.
 
-Of a branch: at its nearest post-dominator, which all paths from it to the return come by. Of a comparison into a
-register: where something else is put into that register, or where the control may go elsewhere. Nothing rests on these
-places but how near the bound is.
+A branch joins at its nearest post-dominator, which all paths from it to the return pass. A comparison into a register
+joins when that register is overwritten, or when the control may go elsewhere. Nothing rests on these places but how
+near the bound is.
 """
 
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ EXIT = -1
 
 
 def meeting_points(code: Mapping[int, Instruction]) -> dict[int, int | None]:
-    """Of each instruction that asks; None: only the return of its function. A call counts as the step to what follows
-    it."""
+    """Returns the meeting point of each instruction that asks; None: only the return of its function. A call counts as
+    the step to what follows it."""
     following = {address: _following(i) for address, i in code.items()}
     order = _backwards(following)
     place = {node: n for n, node in enumerate(order)}
@@ -58,7 +58,8 @@ def _following(i: Instruction) -> list[int]:
 
 
 def _backwards(following: Mapping[int, list[int]]) -> list[int]:
-    """What comes to the exit, each before those that come to it through it alone: reversed postorder from the exit."""
+    """Returns the nodes that reach the exit, each before those that reach it through it alone: reversed postorder from
+    the exit."""
     comes: dict[int, list[int]] = {}
     for node, targets in following.items():
         for target in targets:

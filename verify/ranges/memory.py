@@ -1,4 +1,4 @@
-"""What lies where: the constants, the arguments, the own frame. An access that might lie outside is refused."""
+"""Memory layout: the constants, the arguments, the own frame. An access that might lie outside is refused."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ MOST_MEMBERS = 1 << 16
 
 @dataclass(frozen=True)
 class Layout:
-    """What does not change while the code runs."""
+    """Part of the memory that does not change while the code runs."""
 
     structures: tuple[Structure, ...]
     constants: tuple[int, bytes]
@@ -36,8 +36,8 @@ class Layout:
 
 @dataclass
 class Memory:
-    """``held``: what was written, and the fields that are inputs; no two places overlap. Of a place of fewer bytes than
-    a word it is the lowest bits."""
+    """``held``: what was written, and the fields that are inputs; no two places overlap. A place of fewer bytes than a
+    word has the lowest bits."""
 
     layout: Layout
     held: dict[Place, Value] = field(default_factory=dict)

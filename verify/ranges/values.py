@@ -1,4 +1,5 @@
-"""What a register or a place in memory may hold: words, an address in a region, or what a register held at the call."""
+"""Values that a register or a place in memory may hold: words, an address in a region, or what a register held at the
+call."""
 
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ class Address:
 
 @dataclass(frozen=True)
 class AtCall:
-    """What a register held at the call; nothing is known of it, and nothing may be done with it but to keep it."""
+    """Value of a register at the call; nothing is known of it, and code may only keep it."""
 
     register: int
 

@@ -52,7 +52,7 @@ class State:
         return replace(self, registers=list(self.registers), memory=self.memory.copy(), made=dict(self.made))
 
     def joined(self, other: "State") -> "State":
-        """Of two at the same place; Refused where they came to it by other calls."""
+        """Returns the join of two states at the same place; raises Refused if they came to it by other calls."""
         if self.returns != other.returns:
             raise Refused("indirect-jump", self.pc, f"{self.pc:#x} is reached in more than one function")
         registers = [joined(a, b) for a, b in zip(self.registers, other.registers, strict=True)]
@@ -183,7 +183,7 @@ class _Walker:
         state.pc = following
 
     def _target(self, state: State, i: Instruction) -> int:
-        """Where a jump goes; a call and a return are noted."""
+        """Returns the target of a jump; notes a call or a return."""
         base = state.registers[i.rs1]
         if i.name == "jal":
             target = i.target
@@ -208,7 +208,7 @@ class _Walker:
 
 
 def _computed(name: str, a: Value, b: Value) -> Value:
-    """What an instruction makes of two registers; of addresses sums and differences only."""
+    """Returns what an instruction makes of two registers; for addresses sums and differences only."""
     if isinstance(a, Words) and isinstance(b, Words):
         if a.exact and b.exact:
             return Words(EXACTLY[name](a.low, b.low, 0))

@@ -33,7 +33,7 @@ ENTRY = "f"
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the comparison found. ``below``: by how much the RTL was faster than the model at most; ``above``: slower.
+    """Result of the comparison. ``below``: by how much the RTL was faster than the model at most; ``above``: slower.
 
     The model is exact where both are 0 and a bound where ``above`` is 0; ``wrong`` counts calls whose results differ.
     """

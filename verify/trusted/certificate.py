@@ -47,7 +47,7 @@ class _Part(BaseModel):
 
 
 class Subject(_Part):
-    """What the claims are about: SHA-256 of each file and of the linked image's bytes."""
+    """Subject of the claims: SHA-256 of each file and of the linked image's bytes."""
 
     firmware: str
     files: dict[str, str]
@@ -79,7 +79,7 @@ class WorstCase(_Part):
 
     @property
     def cycles(self) -> int:
-        """What no input exceeds, as tight as it is proved."""
+        """Returns the cycles that no input exceeds, as tight as they are proved."""
         return self.bound if self.exact is None else self.exact
 
     @property
@@ -114,7 +114,7 @@ Verdict = Literal["holds", "fails", "found"]
 
 
 class FindingClaim(_Part):
-    """What was decided of a property, in words, and a state that shows it."""
+    """Finding on a property, in words, and a state that shows it."""
 
     says: str
     verdict: Verdict
@@ -124,7 +124,7 @@ class FindingClaim(_Part):
 
 class PropertyClaim(_Part):
     """``asked``: the table of the file (verify/trusted/properties.py); of each feature that it is about a finding.
-    What the checker does not decide again is no claim."""
+    A property that the checker does not decide again is no claim."""
 
     asked: dict[str, Any]
     findings: Annotated[list[FindingClaim], Field(min_length=1)]
@@ -148,8 +148,8 @@ class Certificate(_Part):
 
 
 def subject_of(build: Build) -> Subject:
-    """What is claimed of a build is claimed of these very bytes. InputError where some of them are rlcc's own: a loop
-    that multiplies is none of the decision's."""
+    """Returns the subject of a build: claims are about these very bytes. InputError where some of them are rlcc's own:
+    a loop that multiplies is none of the decision's."""
     if build.provided:
         raise InputError(f"{build.firmware.source} needs what the engine has not: {', '.join(build.provided)}")
     files = build.firmware.manifest.files
@@ -226,7 +226,7 @@ def write_certificate(certificate: Certificate, path: Path, queries: list[str]) 
 
 
 def certificate_text(certificate: Certificate) -> str:
-    """What ``certificate.json`` holds."""
+    """Returns the text of ``certificate.json``."""
     return dump_json(json.loads(json.dumps(certificate.model_dump(mode="json"), sort_keys=True)))
 
 

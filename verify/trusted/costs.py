@@ -1,7 +1,7 @@
 """Cycles of each instruction on an engine, as the test bench of the core counts them.
 
 An instruction counts for as long as it stands in ID/EX, with the bubbles behind it. On a core of two stages that
-depends on the instruction alone and on whether a branch is taken. With a write-back stage it depends on the
+depends on the instruction alone and on whether a branch is taken. If the core has a write-back stage, it depends on the
 instruction before as well: a load's value arrives one cycle late, and a slow data memory holds back what follows.
 
 The figures are those of the core's file in decision/cores. That they hold is not proved but tested
@@ -25,7 +25,7 @@ JUMPS = ("jal", "jalr")
 
 @dataclass(frozen=True)
 class CycleModel:
-    """What each instruction costs on one engine. ``overhead`` is the constant of the measuring window, ``table_wait``
+    """Cycles of each instruction on one engine. ``overhead`` is the constant of the measuring window, ``table_wait``
     what a load from the constants takes more than ``step`` says.
 
     ``exact``: equal to the RTL, as far as tested; otherwise each step is an upper bound, and so is their sum.
@@ -72,7 +72,8 @@ class CycleModel:
         return self.product if name == "mul" else self.alu
 
     def _held_back(self, instruction: Instruction, taken: bool, before: Instruction, cycles: int) -> int:
-        """With a write-back stage nothing follows an access before its answer; a loaded value comes a cycle later."""
+        """If the core has a write-back stage, nothing follows an access before its answer; a loaded value comes a cycle
+        later."""
         if before.name not in LOADS and before.name not in STORES:
             return cycles
         loaded = before.rd if before.name in LOADS else 0

@@ -1,4 +1,4 @@
-"""What is claimed of a student beside its teacher, as it stands in a certificate."""
+"""Claims about a student's deviation from its teacher, as a certificate states them."""
 
 from typing import Annotated
 

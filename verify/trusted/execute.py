@@ -22,7 +22,7 @@ SAVED = (2, 3, 4, 8, 9, *range(18, 28))  # sp, gp, tp, s0..s11: as found when th
 
 
 class ExecutionFault(Exception):
-    """What the function may not do. The message says what and where."""
+    """Fault: something that the function may not do. The message says what and where."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The instructions that a decision may be made of: RV32I without system instructions and fences, and M's products.
 
 Whatever is not in ``ENCODINGS`` is refused: division, floats, CSRs, compressed and atomic instructions, and every word
-that the specification keeps back. So a decoder that knows too little can make a proof fail, never succeed. Encodings
-after the RISC-V unprivileged specification, chapters RV32I and M.
+that the specification keeps back. A decoder that knows too little can therefore make a proof fail, never succeed.
+Encodings after the RISC-V unprivileged specification, chapters RV32I and M.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Instruction:
 
     @property
     def target(self) -> int:
-        """Where a branch or jal goes."""
+        """Returns the target of a branch or jal."""
         return (self.address + self.imm) & 0xFFFF_FFFF
 
 
