@@ -30,6 +30,7 @@ class _Core(_Table):
 
     isa: str
     reason: Reason
+    """Source of the core's parameters, free text."""
 
     @property
     def has_multiplier(self) -> bool:
@@ -42,9 +43,13 @@ class IbexCore(_Core):
 
     kind: Literal["ibex"]
     isa: Literal["rv32i", "rv32im", "rv32imc", "rv32im_zba_zbb_zbs"]
+    """Instruction set."""
     multiplier: Literal["none", "slow", "fast", "single-cycle"]
+    """Multiplier of the core (Ibex RV32M)."""
     branch_target_alu: bool
+    """Separate adder for branch targets (Ibex BranchTargetALU)."""
     writeback_stage: bool
+    """Third pipeline stage (Ibex WritebackStage)."""
 
     @model_validator(mode="after")
     def _multiplier_fits(self) -> "IbexCore":
@@ -57,8 +62,11 @@ class PicoRv32Core(_Core):
 
     kind: Literal["picorv32"]
     isa: Literal["rv32i", "rv32im", "rv32imc"]
+    """Instruction set."""
     multiplier: Literal["none", "slow", "fast"]
+    """Multiplier of the core."""
     barrel_shifter: bool
+    """Shifts in one step (PicoRV32 BARREL_SHIFTER)."""
 
     @model_validator(mode="after")
     def _multiplier_fits(self) -> "PicoRv32Core":
@@ -71,7 +79,9 @@ class VexRiscvCore(_Core):
 
     kind: Literal["vexriscv"]
     isa: Literal["rv32i", "rv32im"]
+    """Instruction set."""
     variant: Literal["Min", "Lite"]
+    """Variant that the wheel ships."""
 
     @model_validator(mode="after")
     def _multiplier_fits(self) -> "VexRiscvCore":
@@ -85,14 +95,18 @@ class Cv32e40pCore(_Core):
 
     kind: Literal["cv32e40p"]
     isa: Literal["rv32im", "rv32imc"]
+    """Instruction set."""
 
 
 class OwnCache(_Table):
     """An L1 inside a core's RTL: lines in ways, one of which is replaced at random."""
 
     bytes: Annotated[int, Field(ge=512, le=4096)]
+    """Size of the cache, bytes."""
     line_bytes: Annotated[Literal[16, 32, 64], WHOLE_NUMBER]
+    """Size of a line, bytes."""
     ways: Annotated[Literal[4, 8], WHOLE_NUMBER]
+    """Number of ways."""
 
     @model_validator(mode="after")
     def _whole_sets(self) -> "OwnCache":
@@ -109,6 +123,7 @@ class Cva6Core(_Core):
 
     kind: Literal["cva6"]
     isa: Literal["rv64imac", "rv64imac_zbb_zbs"]
+    """Instruction set."""
     instruction_cache: OwnCache
     data_cache: OwnCache
 
@@ -125,7 +140,9 @@ class Clock(_Table):
     """The engine's clock and where the number comes from."""
 
     mhz: Annotated[float, Field(gt=0, le=10_000)]
+    """Clock frequency, MHz."""
     reason: Reason
+    """Source of the frequency, free text."""
 
 
 class Cache(_Table):
@@ -135,9 +152,13 @@ class Cache(_Table):
     """
 
     bytes: Annotated[int, Field(ge=64, le=1024 * 1024)]
+    """Size of the cache, bytes."""
     line_bytes: Annotated[int, Field(ge=4, le=256)]
+    """Size of a line, bytes."""
     ways: Annotated[int, Field(ge=1, le=64)]
+    """Number of ways."""
     miss_cycles: Annotated[int, Field(ge=1, le=65535)]
+    """Additional cycles of a miss."""
 
     @model_validator(mode="after")
     def _whole_sets(self) -> "Cache":
@@ -157,10 +178,14 @@ class Memory(_Table):
     """
 
     bytes: MemoryBytes
+    """Size of the memory, bytes."""
     wait_states: Annotated[int, Field(ge=0, le=255)]
+    """Additional cycles of an access."""
     first_wait_states: Annotated[int, Field(ge=0, le=65535)] | None = None
+    """Additional cycles of the first access to a line; for cores with caches of their own."""
     cache: Cache | None = None
     reason: Reason
+    """Source of the timing, free text."""
 
     @model_validator(mode="after")
     def _one_timing(self) -> "Memory":
@@ -175,17 +200,24 @@ class TableMemory(_Table):
     they lie in the data memory, whose size must hold them."""
 
     wait_states: Annotated[int, Field(ge=0, le=255)]
+    """Additional cycles of a load."""
     reason: Reason
+    """Source of the timing, free text."""
 
 
 class Limits(_Table):
     """Limits of the engine for a policy: bytes of context a flow, of stack, of code, of constant tables."""
 
     context_bytes: Annotated[int, Field(ge=4, le=65536, multiple_of=4)]
+    """Maximum context size, bytes per agent."""
     stack_bytes: Annotated[int, Field(ge=16, le=65536, multiple_of=16)]
+    """Maximum stack size, bytes."""
     code_bytes: Annotated[int, Field(ge=64, le=16 * 1024 * 1024)]
+    """Maximum code size, bytes."""
     table_bytes: Annotated[int, Field(ge=0, le=16 * 1024 * 1024)]
+    """Maximum size of constant tables, bytes."""
     reason: Reason
+    """Source of the limits, free text."""
 
 
 class Profile(_Table):
@@ -195,7 +227,9 @@ class Profile(_Table):
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+    """Name of the profile."""
     proxy_for: str | None = None
+    """Device that the engine stands for without being it."""
     core: Core
     clock: Clock
     instruction_memory: Memory

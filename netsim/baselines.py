@@ -94,10 +94,15 @@ class EcnSettings(_Strict):
     """
 
     link: RateBps
+    """Port rate for which the thresholds hold; they grow with the rate of a port."""
     kmin: SizeBytes
+    """Queue length below which no packet is marked."""
     kmax: SizeBytes
+    """Queue length above which each packet is marked."""
     pmax: Share
+    """Probability of a mark at kmax."""
     marking: Literal["enqueue", "dequeue"]
+    """Queue that decides: the one that a packet meets, or leaves behind."""
 
     @model_validator(mode="after")
     def _order(self) -> "EcnSettings":
@@ -121,11 +126,16 @@ class BaselineSpec(_Strict):
     transport: ClassVar[str | None] = None  # of its own; None: the network's
 
     format: Format1
+    """Format version of the file."""
     name: str = Field(pattern=POLICY_NAME)
+    """Name of the baseline."""
     kind: str
     acknowledge: Literal["packet", "message"]
+    """Unit of an acknowledgement: a packet, or a message of 16 packets."""
     burst_packets: int = Field(strict=True, ge=1, le=16)  # back to back when the NIC serves the flow
+    """Packets that leave back to back when the NIC serves the flow."""
     cnp_interval: Annotated[DurationPs, _within(1, 10**6, "us", US, zero=True)] | None = None
+    """Shortest time between two congestion notification packets of a flow."""
     ecn: EcnSettings | None = None
 
     @property

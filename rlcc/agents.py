@@ -40,12 +40,20 @@ class AgentOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     interface: Annotated[str, AfterValidator(_with_site)]
+    """Interface of the agents."""
     teacher: str | None = None
+    """Teacher that is distilled: a folder or weights file."""
     baseline: str | None = None
+    """Hand-written algorithm of flows: a name or a TOML file."""
     fixed_knobs: Annotated[dict[str, Annotated[int, Field(strict=True)]] | None, RenamedFrom("fixed")] = None
+    """Constant knobs by name."""
     period: DurationPs | None = None
+    """Time between two decisions of agents that do not decide on a response."""
     level: tuple[str, int] | None = None
+    """A signal and a value: agents decide only when the signal crosses the value."""
     idle_rule: Annotated[tuple[str, str, int] | None, RenamedFrom("idle")] = None
+    """A signal, a knob and a number: an agent pauses after this number of periods with the signal not above the
+    knob, until it is above."""
 
     @model_validator(mode="after")
     def _decided(self) -> "AgentOptions":

@@ -337,11 +337,16 @@ class Recipe(_Strict):
     teacher; ``network``: a TOML file, or its keys."""
 
     format: Format1
+    """Format version of the file."""
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")
+    """Name of the recipe."""
     teacher: str | None = None
+    """Teacher of flows: a folder or weights file; short for a table of agents."""
     network: Annotated[str | dict[str, Any], BeforeValidator(_network)] = {}
+    """Network in which the policy is taught and judged: a TOML file, or its keys."""
     agents: dict[str, AgentOptions] = {}
     seed: int = Field(default=1, ge=0, lt=2**31)
+    """Seed of the fit and of the random vectors."""
     rollout: RolloutOptions
     distill: DistillOptions = DistillOptions()
     emit: EmitOptions = EmitOptions()

@@ -41,10 +41,15 @@ class Credit(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     others: Literal["count", "shared", "apart"] = "count"
+    """Weight of a delta when other flows come or go: 1, the share of flows that stayed, or 0."""
     newcomer: int = Field(default=0, ge=0, le=64)  # deltas of a flow that nobody answers for
+    """Number of a flow's first deltas that count for no decision."""
     by_rate: bool = False
+    """Weigh a delta that asks for less by the flow's rate over an equal share, at most 1."""
     count_clipped: Annotated[bool, RenamedFrom("clipped")] = True
+    """Count decisions whose new rate the limits clipped."""
     count_idle: Annotated[bool, RenamedFrom("idle")] = True
+    """Count decisions that saw an empty queue that stayed empty."""
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,7 @@ class TrainConfig(_Strict):
     """A training recipe, checked."""
 
     format: Format1
+    """Format version of the file."""
     policy: Policy
     training: Training
     validation: Validation = Validation()

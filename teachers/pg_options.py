@@ -75,8 +75,10 @@ class PgConfig(Strict):
     """A training recipe, checked."""
 
     format: Format1
+    """Format version of the file."""
     policy: Policy
     network: dict[str, Any] = Field(default={})
+    """Keys of the network that differ from the default."""
     pg: Pg
 
     @model_validator(mode="after")

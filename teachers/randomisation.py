@@ -47,15 +47,25 @@ class Randomisation(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     link_gbps: list[Annotated[int, Field(ge=1, le=8000)]] | None = Field(default=None, min_length=1)
+    """Line rates, Gb/s; one is drawn."""
     base_rtt: Durations | None = None
+    """Range of the base RTT, even on a logarithmic scale."""
     buffer: Sizes | None = None
+    """Range of the switch buffer, even on a logarithmic scale."""
     payload_bytes: list[Annotated[int, Field(ge=1, le=9000)]] | None = Field(default=None, min_length=1)
+    """Payloads of a packet, bytes; one is drawn."""
     burst_packets: list[Annotated[int, Field(ge=1, le=16)]] | None = Field(default=None, min_length=1)
+    """Packets per burst; one is drawn."""
     decision_latency: Durations | None = None
+    """Range of the decision latency, even on a logarithmic scale."""
     decision_loss: tuple[Share, Share] | None = None
+    """Range of the share of responses without a decision."""
     decision_late: tuple[Share, Share] | None = None
+    """Range of the share of decisions that take effect late."""
     decision_late_by: DurationPs = DEFAULT.decision_late_by_ps
+    """Longest delay of a late decision."""
     rtt_noise: Durations | None = None
+    """Range of the largest error of a response's time stamp, even on a logarithmic scale."""
 
 
 @dataclass(frozen=True)

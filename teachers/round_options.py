@@ -125,8 +125,10 @@ class RewardedConfig(Strict):
     """A policy, and where it is trained."""
 
     format: Format1
+    """Format version of the file."""
     policy: Policy
     network: dict[str, Any] = {}
+    """Keys of the network that differ from the default."""
 
     @property
     def training(self) -> RewardedTraining:

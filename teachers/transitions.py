@@ -28,9 +28,12 @@ class RewardTerm(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     weight: float
+    """Factor of the term."""
     feature: AnyFeature
     power: Literal[1, 2] = Field(default=1, exclude_if=lambda power: power == 1)
+    """Exponent of the feature."""
     limit: float | None = Field(default=None, gt=0, exclude_if=lambda limit: limit is None)
+    """Limit of the feature's absolute value, before the exponent."""
 
     def value(self, read: Reading, place: Place) -> NDArray[np.float64]:
         """Returns the value of each row that is read, or of all at once."""

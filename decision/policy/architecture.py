@@ -28,12 +28,19 @@ class Architecture(BaseModel):
 
     kind: Literal["mlp", "lstm", "layers"]
     hidden: list[int] = Field(default_factory=list, max_length=8)
+    """Sizes of the hidden layers."""
     activation: Activations = Field(default="relu", exclude_if=lambda name: name == "relu")
+    """Activation of all hidden layers, or a list with one per layer."""
     output: Output = Field(default="tanh", exclude_if=lambda name: name == "tanh")
+    """Activation of an output that the action map takes in [-1, 1]."""
     output_clip: float | None = Field(default=None, gt=0, le=1e6, exclude_if=lambda limit: limit is None)
+    """Limit of the output before tanh, on both sides."""
     lstm: int | None = Field(default=None, ge=1, le=256)
+    """Number of LSTM units; for the kind "lstm" only."""
     layers: list[str] = Field(default_factory=list, max_length=64, exclude_if=lambda layers: not layers)
+    """Layers in order; for the kind "layers" only."""
     bias: bool
+    """Biases in the network."""
 
     @field_validator("activation")
     @classmethod

@@ -34,7 +34,9 @@ class InFlight(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
 
     bdp: float = Field(default=1.2, ge=0.0625, le=64)
+    """Limit at line rate, in line rate x base RTT; proportional to the rate below."""
     least: SizeBytes = Field(default="16 KiB", gt=0, le=2**30)  # type: ignore[assignment]  # 16 packets, validated
+    """Lowest limit, at any rate."""
 
     def params(self, base_rtt_ns: int, line_rate_bps: float) -> dict[str, int]:
         """The operator's parameters with these values, where flows have this base RTT and line rate."""

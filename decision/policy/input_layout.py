@@ -32,11 +32,17 @@ class InputLayout(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     order: Literal["newest_first", "oldest_first"] | None = None
+    """Order of the window's decisions in a row."""
     columns: list[str | float] | None = Field(default=None, min_length=1, max_length=256)
+    """Columns of one decision: features by name, and constants."""
     offset: Numbers = 0.0
+    """Offset: the network takes (value - offset) x scale."""
     scale: Numbers = 1.0
+    """Factor behind the offset."""
     clip: float | None = Field(default=None, gt=0)
+    """Limit of the scaled value, on both sides."""
     vec_normalize: str | None = Field(default=None, min_length=1, max_length=1024)
+    """File in which VecNormalize saved offset, scale and clip, or "none"."""
 
     @model_validator(mode="after")
     def _said_once(self) -> "InputLayout":

@@ -40,6 +40,7 @@ class ModelTable(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     output: Output
+    """Meaning of the model's outputs."""
 
 
 class ModelPolicy(Header):
@@ -48,10 +49,13 @@ class ModelPolicy(Header):
     ValueErrors name the key: an output that the action map does not take, columns that do not fit, a trigger."""
 
     format: Format1
+    """Format version of the file."""
     name: str = Field(pattern=POLICY_NAME)
+    """Name of the policy."""
     model: ModelTable
     input: InputLayout = Field(default_factory=InputLayout)
     provenance: dict[str, Any] = Field(default_factory=dict)
+    """Free text: command, seed, figures."""
 
     @model_validator(mode="before")
     @classmethod

@@ -22,7 +22,9 @@ class OutputRange(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     low: Numbers = -1.0
+    """Lowest output of the network, or a list with one per output."""
     high: Numbers = 1.0
+    """Highest output of the network, or a list with one per output."""
 
     @model_validator(mode="after")
     def _order(self) -> "OutputRange":

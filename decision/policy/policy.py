@@ -90,15 +90,23 @@ class Observation(_Strict):
     ``target_ratio``: the target is an operator's parameter, and so many times the trained one."""
 
     interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOW_NAMES)
+    """Interface of the agents: signals, parameters and knobs."""
     window: int = Field(ge=1, le=MAX_WINDOW)
+    """Number of decisions in the observation."""
     base_rtt: DurationNs | None = Field(default=None, exclude_if=_is_none)
+    """RTT of the empty network; of flows only."""
     line_rate: RateBps | None = Field(default=None, exclude_if=_is_none)
+    """Line rate of the NIC; of flows only."""
     rtt_max: DurationNs | None = Field(default=None, exclude_if=_is_none)
+    """Largest RTT that is told apart; of flows only."""
     device_rate: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda told: not told)
+    """The NIC reports its own rate in force."""
     target_ratio: TargetRatio | None = Field(default=None, exclude_if=_is_none)
+    """Operator's target over the trained one; makes the target a parameter."""
     params: dict[str, Annotated[int, Field(strict=True)]] = Field(
         default_factory=dict, exclude_if=lambda params: not params
     )
+    """Values of the operator's parameters by name; of agents that are no flows."""
     features: list[AnyFeature] = Field(min_length=1, max_length=256)
 
     @model_validator(mode="before")
@@ -204,8 +212,11 @@ class Limits(_Strict):
     """Bounds of the rate and the rate of a new flow, Q0.30 fractions of line rate."""
 
     rate_min: LineFractionQ30
+    """Lowest rate of a flow."""
     rate_max: LineFractionQ30
+    """Highest rate of a flow."""
     rate_initial: LineFractionQ30
+    """Rate of a new flow."""
 
     @model_validator(mode="after")
     def _order(self) -> "Limits":
@@ -233,6 +244,7 @@ class Header(_Strict):
     in_flight: InFlight | None = Field(default=None, exclude_if=_is_none)
     probes: Probes | None = Field(default=None, exclude_if=_is_none)
     once_per_rtt: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda once: not once)
+    """Count a response to a request from before the last decision, and do not decide on it."""
     trigger: Trigger | None = Field(default=None, exclude_if=_is_none)
 
     @model_validator(mode="before")
@@ -294,9 +306,12 @@ class Policy(Header):
     """A teacher's policy.toml, checked."""
 
     format: Format1
+    """Format version of the file."""
     name: str = Field(pattern=POLICY_NAME)
+    """Name of the policy."""
     architecture: Architecture
     provenance: dict[str, Any] = Field(default_factory=dict)
+    """Free text: command, seed, figures."""
 
     @model_validator(mode="after")
     def _trains(self) -> "Policy":

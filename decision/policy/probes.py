@@ -21,5 +21,8 @@ class Probes(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     after: SizeBytes = Field(gt=0, le=2**30)
+    """Payload that a flow sends between a response and its next RTT request."""
     latest: DurationNs | None = Field(default=None, gt=0, lt=2**32, exclude_if=lambda latest: latest is None)
+    """Longest time between two RTT requests."""
     first: Annotated[int, Field(strict=True, ge=1, le=65535)] = 1
+    """Number of a new flow's first decisions that wait for neither."""

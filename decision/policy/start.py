@@ -77,14 +77,18 @@ class Growth(_Strict):
     """The rate times ``factor`` a decision, while the RTT is below ``until`` base RTTs and the rate below rate_max."""
 
     factor: Factor = 2
+    """Multiplier of the rate per decision."""
     until: InflationQ10
+    """Inflation at which the growth ends, in base RTTs."""
 
 
 class Brake(_Strict):
     """Once a flow, where the RTT is above so many base RTTs or a NACK has come: at most this rate."""
 
     above: InflationQ10 = Field(default=8)
+    """Inflation above which a flow brakes, in base RTTs."""
     to: LineFractionQ30 = Field(default="0.001953125 line")  # type: ignore[assignment]  # 2^-9, validated
+    """Highest rate after the brake."""
 
 
 class Start(_Strict):

@@ -33,7 +33,9 @@ class Trigger(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     hidden: list[Units] = Field(max_length=8)
+    """Sizes of the hidden layers of the trigger's own network."""
     saved: Annotated[int, Field(strict=True, ge=1, le=16)]
+    """Number of decisions that the trigger sees as they were when it fired last."""
 
     def check(self, interface: str, action: AnyAction, window: int) -> None:
         """ValueError where there is nothing that it could leave as it is, or save."""

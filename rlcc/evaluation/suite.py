@@ -34,10 +34,15 @@ class Cells(_Strict):
     """Traffic by name, measured ``window`` (from, to) of ``duration``, in the default network but for ``network``."""
 
     scenarios: list[str] = Field(min_length=1)
+    """Traffic by name."""
     duration: DurationPs
+    """Duration of each run."""
     window: tuple[DurationPs, DurationPs]
+    """Measured part of each run, from its start."""
     label: str = ""
+    """Name of the cells on the page."""
     network: dict[str, Any] = {}
+    """Keys of the network that differ from the default."""
 
     @model_validator(mode="after")
     def _times(self) -> "Cells":
@@ -51,10 +56,15 @@ class Suite(_Strict):
     """``yardstick``: an ideal beside the baselines, shown and not judged by."""
 
     format: Format1
+    """Format version of the file."""
     name: str = Field(pattern=POLICY_NAME)
+    """Name of the suite."""
     seeds: list[int] = Field(min_length=2)  # one alone says nothing of what is chance
+    """Seeds; one run per contender, cell and seed."""
     baselines: list[str] = Field(min_length=1)
+    """Baselines that a policy is compared with."""
     yardstick: str
+    """Ideal that is shown and not judged by."""
     cells: list[Cells] = Field(min_length=1)
 
     @model_validator(mode="after")

@@ -19,7 +19,9 @@ class SearchRange(_Strict):
     """Whole numbers, both ends among them."""
 
     low: int = Field(alias="from", ge=-(2**31), lt=2**31)
+    """Lowest value."""
     high: int = Field(alias="to", ge=-(2**31), lt=2**31)
+    """Highest value."""
 
     @model_validator(mode="after")
     def _ascending(self) -> "SearchRange":
@@ -48,6 +50,7 @@ class SearchOptions(_Strict):
     points: int = Field(default=60, ge=1, le=100_000, description="Maximum number of quick evaluations.")
     front: int = Field(default=6, ge=0, le=1000, description="Number of points to build and prove.")
     sampler: Literal["tpe", "nsga2"] = "tpe"
+    """Method that proposes points (Optuna's TPE or NSGA-II)."""
     population: int = Field(default=16, ge=2, le=1000)
     """Of a generation of nsga2; of tpe the points that are drawn before it models anything."""
     seed: int = Field(default=1, ge=0, lt=2**31)

@@ -50,41 +50,53 @@ class _Strict(BaseModel):
 class Monotone(_Strict):
     kind: Literal["monotone"] = "monotone"
     feature: str | None = None
+    """Feature of the student; by default each one that it sees."""
 
 
 class Step(_Strict):
     kind: Literal["step"] = "step"
     at_least: float | None = Field(default=None, ge=0)
+    """Lowest multiplier of the rate."""
     at_most: float | None = Field(default=None, ge=0)
+    """Highest multiplier of the rate."""
 
 
 class NoCycle(_Strict):
     kind: Literal["no_cycle"] = "no_cycle"
     length: int = Field(default=8, ge=2, le=4096)
+    """Longest cycle to exclude, decisions."""
 
 
 class NoRiseAbove(_Strict):
     kind: Literal["no_rise_above"] = "no_rise_above"
     rate: LineFractionQ30 = Field(default="1 line")  # type: ignore[assignment]  # validated
+    """Rate of the flow."""
     inflation: float | None = Field(default=None, ge=1, le=2**14)
+    """Inflation above which the rate must not rise."""
 
 
 class Recovers(_Strict):
     kind: Literal["recovers"] = "recovers"
     decisions: int | None = Field(default=None, ge=1)
+    """Maximum number of decisions from the lowest rate to the highest at the base RTT."""
 
 
 class Yields(_Strict):
     kind: Literal["yields"] = "yields"
     inflation: float = Field(default=16.0, ge=1, le=2**14)
+    """Inflation that the flow sees."""
     to: LineFractionQ30 = Field(default="0.0001220703125 line")  # type: ignore[assignment]  # 1/8192, validated
+    """Rate that the flow must reach from its highest rate."""
     decisions: int | None = Field(default=None, ge=1)
+    """Maximum number of decisions."""
 
 
 class FixedPoint(_Strict):
     kind: Literal["fixed_point"] = "fixed_point"
     flows: tuple[int, int] = (2, 8192)
+    """Lowest and highest number of equal flows."""
     within: float | None = Field(default=None, gt=0)
+    """Maximum relative difference from the theory's RTT; 0.5 is ±50 %."""
 
     @field_validator("flows")
     @classmethod
@@ -107,6 +119,7 @@ class Properties(_Strict):
     """A file of them."""
 
     format: Format1
+    """Format version of the file."""
     property: list[Property] = Field(min_length=1, max_length=256)
 
 

@@ -38,7 +38,9 @@ class Choice(Action):
 
     kind: Literal["choice"]
     rows: Rows | None = Field(default=None, exclude_if=lambda rows: rows is None)
+    """Rows of knobs by name, in the interface's units; the highest output chooses one."""
     groups: list[Rows] | None = Field(default=None, min_length=2, exclude_if=lambda groups: groups is None)
+    """Groups of rows, each of some knobs; the highest output of a group chooses its row."""
 
     @model_validator(mode="after")
     def _alike(self) -> "Choice":

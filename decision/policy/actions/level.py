@@ -29,8 +29,11 @@ class Ends(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     low: Integer
+    """Lowest value of the knob, in the interface's unit."""
     high: Integer
+    """Highest value of the knob, in the interface's unit."""
     not_below: str | None = None
+    """An earlier knob, below which this one is never set."""
 
     @model_validator(mode="after")
     def _order(self) -> "Ends":

@@ -95,7 +95,9 @@ class TanhMap(Scale):
 
     kind: Literal["tanh_map"]
     step: float = Field(gt=0, lt=0.5)
+    """Step up: the multiplier of a positive output x is 1 + step x."""
     down: float | None = Field(default=None, gt=0, le=7, exclude_if=lambda down: down is None)
+    """Step down: the multiplier of a negative output x is 1 / (1 - down x); by default the step up."""
 
     def limits_q16(self) -> tuple[int, int]:
         down = self.step if self.down is None else self.down
@@ -115,7 +117,9 @@ class Multiplier(Scale):
 
     kind: Literal["multiplier"]
     low: float = Field(gt=0, lt=1)
+    """Multiplier at the output -1."""
     high: float = Field(gt=1, lt=4)
+    """Multiplier at the output 1."""
 
     def limits_q16(self) -> tuple[int, int]:
         return round((self.low - 1) * ONE), round((self.high - 1) * ONE)
@@ -130,6 +134,7 @@ class Table(Scale):
 
     kind: Literal["table"]
     multipliers: list[float] = Field(min_length=2, max_length=256)
+    """Multipliers of the rate, ascending; the network has one output per entry."""
 
     @model_validator(mode="after")
     def _ascending(self) -> "Table":

@@ -25,11 +25,17 @@ class HowMany(Feature):
 
     kind: Literal["count"]
     called: Named
+    """Name of the feature."""
     slots: Named
+    """First part of the slots' signal names."""
     first: int = Field(strict=True, ge=0)
+    """First slot."""
     last: int = Field(strict=True, ge=0)
+    """Last slot."""
     where: Where
+    """Signals of a slot, each with the values (or another signal) that it must have to be counted."""
     less: Where | None = Field(default=None, exclude_if=lambda less: less is None)
+    """The same for slots that are subtracted."""
 
     @model_validator(mode="after")
     def _several(self) -> "HowMany":

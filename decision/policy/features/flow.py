@@ -118,7 +118,9 @@ class _Congestion(Feature):
     rounding of one."""
 
     target: float = Field(gt=0, le=64)
+    """Target of the congestion."""
     signal: Literal["rtt", "queue"] = "rtt"
+    """Source of the inflation: the RTT, or the queue of the telemetry."""
     saturates: bool = Field(default=False, exclude_if=lambda saturates: not saturates)
     """The teacher sees no more of a flood than trees can: excess * sqrt(rate) ends where its integer does."""
 
@@ -185,7 +187,9 @@ class RlCcCongestion(_Congestion):
 
     kind: Literal["rl_cc_congestion"]
     beta: float = Field(ge=0, le=16)
+    """Inflation below which there is no congestion."""
     scale: float
+    """Factor of the whole feature."""
 
     @property
     def tolerance(self) -> float:
@@ -201,6 +205,7 @@ class PccRlCongestion(_Congestion):
 
     kind: Literal["pcc_rl_congestion"]
     scale: float = 1.0
+    """Factor of the whole feature."""
 
     @property
     def tolerance(self) -> float:

@@ -46,7 +46,9 @@ class _Scaled(Feature):
     """Feature that is measured in ``unit`` of its own unit, with ``fraction_bits`` in integers."""
 
     unit: Unit = 1
+    """Unit of the feature, in units of the signal or knob."""
     fraction_bits: Bits = 0
+    """Fraction bits of the integer."""
 
     @property
     def what(self) -> str:
@@ -83,6 +85,7 @@ class _OfSignal(_Scaled):
     """A scaled signal."""
 
     signal: Named
+    """Signal of the event."""
 
     @property
     def what(self) -> str:
@@ -95,7 +98,9 @@ class Level(_OfSignal):
 
     kind: Literal["level"]
     at_least: Clip | None = Field(default=None, exclude_if=lambda end: end is None)
+    """Lower clip, in units of ``unit``."""
     at_most: Clip | None = Field(default=None, exclude_if=lambda end: end is None)
+    """Upper clip, in units of ``unit``."""
 
     @model_validator(mode="after")
     def _steps(self) -> "Level":
@@ -126,6 +131,7 @@ class PreviousKnob(_Scaled):
 
     kind: Literal["previous_knob"]
     knob: Named
+    """Knob of the interface."""
 
     @property
     def what(self) -> str:
@@ -152,6 +158,7 @@ class Change(_OfSignal):
 
     kind: Literal["difference"]
     back: int = Field(default=1, strict=True, ge=1, le=MOST_BACK)
+    """Number of decisions between the two values."""
 
     @property
     def name(self) -> str:
@@ -177,10 +184,15 @@ class Ratio(Feature):
 
     kind: Literal["ratio"]
     of: Named
+    """Numerator: a signal."""
     over: Named
+    """Denominator: a signal or a parameter."""
     of_unit: Power = 256
+    """Step of the numerator, in its unit; a power of two."""
     over_unit: Power = 256
+    """Step of the denominator, in its unit; a power of two."""
     fraction_bits: int = Field(default=8, strict=True, ge=1, le=16)
+    """Fraction bits of the integer."""
 
     @model_validator(mode="after")
     def _room(self) -> "Ratio":
@@ -219,6 +231,7 @@ class Present(Feature):
 
     kind: Literal["present"]
     signal: Named
+    """Signal of the event."""
 
     @property
     def exact(self) -> bool:
@@ -256,6 +269,7 @@ class Decisions(Feature):
 
     kind: Literal["decisions"]
     most: int = Field(strict=True, ge=1, le=MOST_COUNTED)
+    """Highest count."""
 
     @property
     def exact(self) -> bool:
@@ -292,8 +306,11 @@ class Bucket(Feature):
 
     kind: Literal["bucket"]
     signal: Named
+    """Signal of the event."""
     first: Unit
+    """First threshold, in the signal's unit; each further one is twice the one before."""
     count: int = Field(strict=True, ge=2, le=24)
+    """Number of thresholds."""
 
     @model_validator(mode="after")
     def _reached(self) -> "Bucket":

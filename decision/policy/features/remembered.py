@@ -43,6 +43,7 @@ class MovingAverage(_Carrying):
 
     kind: Literal["average"]
     shift: Shift
+    """Weight of the newest value: 2^-shift."""
 
     @property
     def name(self) -> str:
@@ -60,6 +61,7 @@ class _Least(_Carrying):
     """Feature of the least value so far; ``rise``: steps of the integer by which it is raised at each decision."""
 
     rise: Steps = 0
+    """Steps of the integer by which the minimum rises at each decision."""
 
     def least(self, x: Expression, of: str) -> Least:
         """The running minimum of ``x``, called ``of``, which features of one signal, unit and rise have in common."""
@@ -115,6 +117,7 @@ class OverMinimum(_Least):
 
     kind: Literal["over_minimum"]
     share_bits: int = Field(default=8, strict=True, ge=1, le=16)
+    """Fraction bits of the integer."""
 
     def unit_in(self, interface: Interface) -> str:
         return "1"
@@ -156,6 +159,7 @@ class Maximum(_Carrying):
 
     kind: Literal["maximum"]
     fall: Steps = 0
+    """Steps of the integer by which the maximum falls at each decision."""
 
     @property
     def name(self) -> str:
@@ -191,8 +195,11 @@ class InARow(_Whole):
 
     kind: Literal["streak"]
     signal: Named
+    """Signal of the event."""
     above: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = 0
+    """Value that the signal must exceed, in its unit."""
     most: Annotated[int, Field(strict=True, ge=1, le=MOST_IN_A_ROW)] = 255
+    """Highest count."""
 
     @property
     def exact(self) -> bool:
@@ -219,8 +226,11 @@ class DecayingCount(_Whole):
 
     kind: Literal["decaying_count"]
     signal: Named
+    """Signal that is counted."""
     shift: Shift
+    """Decay: each decision weighs 2^-shift of the one after it."""
     most: Annotated[int, Field(strict=True, ge=1, le=MOST_COUNTED)] = 65535
+    """Highest count."""
 
     @property
     def name(self) -> str:
