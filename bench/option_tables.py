@@ -52,7 +52,7 @@ TRAIN_TABLES: dict[str, type[BaseModel]] = {
     "pg": Pg,
 }
 """Tables of a recipe of `rlcc train`."""
-KEY_TABLES = {"run": RECIPE_TABLES, "train": TRAIN_TABLES}
+KEY_TABLES = {"run": RECIPE_TABLES, "training": TRAIN_TABLES}
 """Page -> the tables of recipes whose rows are made there."""
 COMMANDS = ("distill", "emit", "gate", "import")
 """Commands whose table of options is made here, in the page of that name."""

@@ -41,7 +41,7 @@ NOTE = "Made from the code by `python -m bench.reference`. Do not edit it."
 FILES: dict[str, tuple[str, list[type[BaseModel]]]] = {
     "Recipes of `rlcc run`": ("[Explained here](run.md#a-recipe).", [Recipe]),
     "Recipes of `rlcc train`": (
-        "[Explained here](../how-to/train.md#keys-of-a-recipe). The keys of `policy` are those of policy.toml.",
+        "[Explained here](training.md#keys-of-a-recipe). The keys of `policy` are those of policy.toml.",
         [TrainConfig, *(method.config for method in METHODS.values())],
     ),
     "policy.toml": ("[Explained here](policy-toml.md); features: [signals and features](signals.md).", [PolicyFile]),

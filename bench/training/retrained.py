@@ -91,8 +91,8 @@ def page(found: Sequence[Retrained], command: str) -> str:
 
 `rlcc train recipes/train-NAME.toml`, each in a process of its own, beside `fixtures/teachers/NAME`: weights, policy and
 manifest. **{same} of {len(found)}** end in the same bytes. "kernels" are those of MKL that the recipe asks for
-([why](../how-to/train.md#the-same-bytes)). Seconds of CPU are of all threads, those of the clock beside whatever else
-the machine did.
+([why](../reference/training.md#the-same-bytes)). Seconds of CPU are of all threads, those of the clock beside whatever
+else the machine did.
 
 {table(["teacher", "method", "seed", "kernels", "bytes", "CPU s", "clock s"], rows)}"""
 
