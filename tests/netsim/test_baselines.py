@@ -9,7 +9,7 @@ import pytest
 from decision.artefact.errors import InputError
 from netsim import _core, baselines
 
-NAMES = ["dcqcn", "dcqcn-hpcc", "dcqcn-original", "dctcp", "dctcp-1g", "hpcc", "hpcc-artefact"]
+NAMES = ["cubic", "dcqcn", "dcqcn-hpcc", "dcqcn-original", "dctcp", "dctcp-1g", "hpcc", "hpcc-artefact"]
 NAMES += ["max-min", "nscc", "swift", "timely"]
 
 
