@@ -96,6 +96,27 @@ def test_what_has_no_target_to_turn_is_refused(teacher: Path, which: str, said: 
         pass
 
 
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--transport", "selective-repeat"), 0),
+        (("--transport", "selective-repeat", "--device", "falcon"), 0),
+        (("--transport", "go-back-n", "--device", "falcon"), 2),
+        (("--transport", "selective-repeat", "--device", "bluefield3"), 2),
+        (("--transport", "tcp"), 2),
+        (("--transport", "go-back-n", "--suite", "quick"), 2),
+    ],
+)
+def test_a_transport_that_a_device_lacks_is_refused(options: tuple[str, ...], code: int) -> None:
+    assert cli.main(["evaluate", "swift", "--scenario", "many-to-one:2", "--duration", "1 ms", *options]) == code
+
+
+def test_a_policer_of_nothing_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "network.toml"
+    file.write_text('policer = "0 Gb/s"\n')
+    assert cli.main(["evaluate", "swift", *ONE, "--network", str(file)]) == 2
+
+
 def test_a_path_that_is_there_is_taken_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a=b@1us", "b@1us"):
