@@ -86,13 +86,16 @@ class Printer:
             (f"if {self._condition(fork.condition)} {{", fork.first, 1, said),
             ("} else {", fork.second, 2, ""),
         ):
-            inner = self._statements(side)
-            for n in chosen:
-                node = self.program.nodes[n]
-                value = self._value(node.args[arm], type_of(node))
-                inner.append(Statement(f"{self.names[n]} = {value};", node.note if arm == 1 else ""))
+            order = [*side, *(n for n in chosen if n not in side)]
+            inner = [line for n in order for line in (self._given(n, arm) if n in chosen else self._statements([n]))]
             lines += [Statement(head, note), *(Statement(f"    {s.code}", s.note) for s in inner)]
         return [*lines, Statement("}"), *self._statements(fork.after)]
+
+    def _given(self, number: int, arm: int) -> list[Statement]:
+        """Returns the statement of a side of the fork that gives a select its value."""
+        node = self.program.nodes[number]
+        value = self._value(node.args[arm], type_of(node))
+        return [Statement(f"{self.names[number]} = {value};", node.note if arm == 1 else "")]
 
     def _statements(self, numbers: Sequence[int]) -> list[Statement]:
         return [line for number in numbers if not self._silent(number) for line in self._statement(number)]
@@ -232,6 +235,12 @@ class Printer:
                 wide = U32 if args[0].high * args[1].high < 2**32 else U64
                 first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)
                 return self._cast(number, f"({first} * {second}) >> {node.imm}U", wide, here)
+            case Op.MAX if self._decides(number):  # either
+                return f"{self._condition(node.args[0])} ? ({here})1U : {self._value(node.args[1], here)}"
+            case Op.MIN if self._decides(number):
+                # The lesser of two words: "&&" and "&" are compiled to code whose paths no cut joins.
+                first, second = self._named(node.args[0], here), self._value(node.args[1], here)
+                return f"({first} < {second}) ? {first} : {second}"
             case Op.MIN | Op.MAX:
                 wide = joint_type(*args)
                 first, second = self._value(node.args[0], wide), self._value(node.args[1], wide)
@@ -246,6 +255,14 @@ class Printer:
             case Op.TABLE:
                 return self._table(node, here)
         raise AssertionError(f"{node.op.name} is printed elsewhere")
+
+    def _named(self, number: int, ctype: str) -> str:
+        """Returns the node as an operand. Comparisons joined, used here alone, get a statement of their own first."""
+        value = self._value(number, ctype)
+        if self.program.nodes[number].op in INLINE or self._uses[number] > 1 or not self._inline(number):
+            return value
+        self._before.append(Statement(f"const {ctype} {self.names[number]} = {value[1:-1]};"))
+        return self.names[number]
 
     def _saturation(self, number: int) -> str:
         clamp = self._saturated[number]

@@ -152,7 +152,7 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
     armed = b.add(Op.EQ, (phase, b.const(Phase.ARMED)))
     lost = b.add(Op.GT, (b.event("nack_count"), none))
     late = b.add(Op.GT, (inflation, b.param("brake_above_q10")))
-    alarm = b.add(Op.MAX, (lost, late))
+    alarm = b.add(Op.MAX, (lost, late), name="alarm")
     brakes_now = b.add(Op.MIN, (not_settled, alarm))
     made = b.add(Op.MAX, (grows, brakes_now), name="made", note="by the phase, not by the policy")
     if too_late is not None:
@@ -161,7 +161,8 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
         )
 
     # From here on the phase makes the step.
-    brakes = b.add(Op.MIN, (b.add(Op.MAX, (starts, armed)), alarm), name="brakes")
+    may_brake = b.add(Op.MAX, (starts, armed), name="may_brake")
+    brakes = b.add(Op.MIN, (may_brake, alarm), name="brakes", note="it may, and a NACK or the RTT is an alarm")
     until = b.add(Op.SELECT, (starts, b.param("slow_start_until_q10"), b.param("recover_until_q10")), name="until_q10")
     below = b.add(Op.GT, (until, inflation))
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from codegen.choose import OBJECTIVES, Limits
 from codegen.ctypes99 import I32, I64, RANGES, U32, U64, literal, type_for
+from codegen.fork import fork_of
 from codegen.form_names import TREE_FORMS
 from codegen.kernel import head, kernel
 from codegen.layout import context_layout
@@ -24,6 +25,7 @@ from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import evaluate
 from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.rewrite import needed
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 # Programs of no purpose: comparisons that are always true, functions and values that nothing uses.
@@ -134,6 +136,40 @@ def test_a_shared_library_of_the_emitted_c_agrees_on_100_000_inputs(student, emi
         assert built.returncode == 0, built.stderr
         program = Program.from_json(json.loads((firmware / "program.json").read_text()))  # histories may be ranks there
         same(program, firmware / "policy.so", random_inputs(program, 100_000, 7))
+
+
+def nested(inner: str) -> Program:
+    """Trees on one side of a choice, with another choice by the same condition within: ``inner`` says where."""
+    b = ProgramBuilder(Forest(("f0",), (oblivious(((0, 5),), (1, 2)),), (0,), 16), FLOW_RATE)
+    rate = b.state_in("rate_q30", "uint32")
+    condition = b.add(Op.GT, (rate, b.const(3)))
+    low = b.add(Op.SHR, (rate,), 20, "low")
+    sum_ = b.add(Op.ADD, (b.add(Op.MAX, (b.add(Op.TREES, (rate,)), b.const(0))), low), name="sum")
+    first = b.add(Op.SELECT, (condition, low, sum_), name="first")
+    more = b.add(Op.ADD, (first, b.const(1)), name="more")
+    arms = {
+        "arm": (first, low),
+        "operand": (more, low),
+        "other arm": (low, first),
+        "both": (more, b.add(Op.ADD, (more, low))),
+        "behind": (more, low),
+    }
+    second = b.add(Op.SELECT, (condition, *arms[inner]), name="second")
+    b.state_out("rate_q30", second)
+    return b.finish(more if inner == "behind" else b.add(Op.ADD, (second, first)))
+
+
+@pytest.mark.parametrize("inner", ["arm", "operand", "other arm", "both", "behind"])
+def test_choices_by_one_condition_may_nest(inner, tmp_path, host_compiler, run):
+    program = nested(inner)
+    source = printed(program, Options(form="branches"))
+    library = tmp_path / "policy.so"
+    library.with_suffix(".c").write_text(source)
+    built = run(*host_compiler, *STRICT, *UBSAN, "-fPIC", "-shared", library.with_suffix(".c"), "-o", library)
+    assert built.returncode == 0, built.stderr + source
+    forks = fork_of(program, needed(program), lambda node: node.args) is not None
+    assert forks == (inner not in ("both", "behind"))
+    same(program, library, random_inputs(program, 500, 1))
 
 
 @pytest.mark.parametrize(("op", "value", "places"), [(Op.SHL, 1, 40), (Op.SHR, 2**32 - 1, 32), (Op.SHR, 1, 63)])
