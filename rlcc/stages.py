@@ -225,7 +225,7 @@ def distill(
         "vs teacher": _off(chosen["distance"], report["noise"], tolerance),
     }
     if "outside" in report:
-        figures["deviation"] = f"at most {report['outside']:.5f} from the teacher's action range"
+        figures["deviation"] = deviation_figure(report["outside"], neighbourhood)
     if options.monotone_decreasing:
         figures["monotone"] = _cost(options.monotone_decreasing, chosen, report, tolerance)
     figures["integers"] = f"equal to CatBoost on {report['checked_points']:,} points"
@@ -244,8 +244,6 @@ def distill_recipe(
 ) -> None:
     """``distill`` with all that a recipe says of it: chosen by what its gate judges."""
     gate = recipe.gate
-    if (said := no_margin(recipe)) is not None:
-        figures["margin"] = said
     distill(
         teacher,
         rollouts,
@@ -262,15 +260,13 @@ def distill_recipe(
     )
 
 
-def no_margin(recipe: Recipe) -> str | None:
-    """Returns what is wrong with a deviation that is distilled to no less than the gate's limit; None if it is less.
-
-    The distillation samples states, the gate bounds all of them: a student at its limit may be beyond the gate's."""
-    around, most = recipe.gate.neighbourhood, recipe.distill.max_deviation
-    limit = around.limit if around.proved_limit is None else min(around.limit, around.proved_limit)
-    if most is None or most < limit:
-        return None
-    return f"none: distill.max_deviation {most:g} is not below gate.neighbourhood's limit {limit:g}; lower it"
+def deviation_figure(most: float, gate: Neighbourhood | None) -> str:
+    """Returns the student's deviation; where the gate's limit leaves it no margin, the limit and what to lower too."""
+    text = f"at most {most:.5f} from the teacher's action range"
+    if gate is None:
+        return text
+    limit = gate.limit if gate.proved_limit is None else min(gate.limit, gate.proved_limit)
+    return text if most < limit else f"{text}; gate.neighbourhood's limit is {limit:g}: lower distill.max_deviation"
 
 
 def _cost(decreasing: list[str], chosen: dict[str, Any], report: dict[str, Any], tolerance: Tolerance) -> str:

@@ -5,8 +5,8 @@ from typing import Any, get_args
 import pytest
 
 from netsim.tolerance import DEFAULT, tolerance
-from rlcc.recipe import Recipe
-from rlcc.stages import FOUND, WORDS, _off, findings, no_margin
+from rlcc.recipe import Neighbourhood
+from rlcc.stages import FOUND, WORDS, _off, deviation_figure, findings
 from verify.behaviour.finding import Verdict
 
 
@@ -66,29 +66,19 @@ def test_each_verdict_on_a_property_has_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deviation", "neighbourhood", "wide"),
+    ("neighbourhood", "wide"),
     [
-        (None, {}, True),
-        (0.2, {}, True),
-        (0.25, {}, False),
-        (0.3, {}, False),
-        (0.2, {"proved_limit": 0.2}, False),
-        (0.2, {"limit": 0.4, "proved_limit": 0.3}, True),
+        (None, True),
+        ({"limit": 0.21}, True),
+        ({"limit": 0.2}, False),
+        ({"limit": 0.1}, False),
+        ({"limit": 0.4, "proved_limit": 0.2}, False),
+        ({"limit": 0.4, "proved_limit": 0.3}, True),
     ],
 )
-def test_a_deviation_at_the_gates_limit_leaves_no_margin(
-    deviation: float | None, neighbourhood: dict[str, float], wide: bool
+def test_only_a_deviation_at_the_gates_limit_is_reported_with_it(
+    neighbourhood: dict[str, float] | None, wide: bool
 ) -> None:
-    recipe = Recipe.model_validate(
-        {
-            "format": 1,
-            "name": "tiny",
-            "teacher": "teacher",
-            "rollout": {"scenarios": ["many-to-one:2"]},
-            "distill": {} if deviation is None else {"max_deviation": deviation},
-            "gate": {"budget": "1 us", "neighbourhood": neighbourhood},
-        }
-    )
-    said = no_margin(recipe)
-    assert (said is None) == wide
-    assert said is None or "gate.neighbourhood" in said
+    said = deviation_figure(0.2, None if neighbourhood is None else Neighbourhood.model_validate(neighbourhood))
+    assert ("gate.neighbourhood" not in said) == wide
+    assert "0.20000" in said
