@@ -12,10 +12,14 @@ rate. A window of 2^22 ns is what an RTT saturates at (``RTT_BITS``): a flow tha
 wrap misses one answer with a chance of 2^-10, never more than 4.2 ms of them.
 """
 
+from dataclasses import dataclass
+
+from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import RTT_BITS
-from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.program import Node, Op, Program, ProgramBuilder, StateField
+from decision.ir.rewrite import needed, rewritten
 
 DECIDED = "decided_ns"
 """The field of a context that holds it."""
@@ -65,3 +69,84 @@ def late_program(interface: Interface) -> tuple[Program, int]:
     b.state_out("rate_q30", rate)
     hold(b, late)
     return b.finish(*[rate] * len(interface.knobs)), late
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The two programs that a program with the rule consists of, one a kind of answer.
+
+    ``due``: the program where the answer is decided on, without ``decided_ns``, which nothing reads then. ``late``: the
+    program where it is not."""
+
+    due: Program
+    late: Program
+
+
+def answers_of(program: Program) -> Answers:
+    """Returns a program with the rule by its kinds of answers.
+
+    The node that tells them apart is found by what it does, not by its name: it is 0 or 1; at 0 nothing reads
+    ``decided_ns``, at 1 that field is written with itself. InputError if there is none."""
+    place = [field.name for field in program.state].index(DECIDED)
+    since: set[int] = set()
+    for number, node in enumerate(program.nodes):
+        if (node.op is Op.STATE and node.imm == place) or since.intersection(node.args):
+            since.add(number)
+    for number in sorted(since):
+        node = program.nodes[number]
+        if node.op not in (Op.MIN, Op.MAX, Op.GT, Op.EQ) or (node.low, node.high) != (0, 1):
+            continue
+        due, late = (_with_value(program, number, value) for value in (0, 1))
+        kept = late.nodes[late.state[place].node]
+        if not _reads(due, place) and kept.op is Op.STATE and kept.imm == place:
+            return Answers(_without_field(due, place), late)
+    raise InputError(f"no node of the program says which answers are late, yet its context has {DECIDED}")
+
+
+def _with_value(program: Program, number: int, value: int) -> Program:
+    """Returns the program with a node as a constant, and with the choices that it decides."""
+    replaced = program.nodes[number]
+
+    def fold(b: ProgramBuilder, node: Node, args: tuple[int, ...]) -> int | None:
+        if node is replaced:
+            return b.const(value)
+        operands = [b.nodes[a] for a in args]
+        if node.op is Op.SELECT and operands[0].low == operands[0].high:
+            return args[1 if operands[0].low else 2]
+        if node.op in (Op.MIN, Op.MAX):
+            for mine, other in ((0, 1), (1, 0)):
+                a, c = operands[mine], operands[other]
+                if a.low >= c.high if node.op is Op.MAX else a.high <= c.low:
+                    return args[mine]
+        return None
+
+    return rewritten(program, fold)
+
+
+def _reads(program: Program, place: int) -> bool:
+    """Returns whether a program needs what a field held."""
+    nodes = (program.nodes[number] for number in needed(program))
+    return any(node.op is Op.STATE and node.imm == place for node in nodes)
+
+
+def _without_field(program: Program, place: int) -> Program:
+    """Returns the program without a field that it does not read."""
+    b = ProgramBuilder(program.forest, program.interface, network=program.network)
+    b.tables = list(program.tables)
+    kept = [field for k, field in enumerate(program.state) if k != place]
+    b.state = [StateField(field.name, field.storage, -1, field.note) for field in kept]
+    new: dict[int, int] = {}
+    outputs = [*(field.node for field in kept), *program.results]
+    seen, todo = set[int](), list(outputs)
+    while todo:
+        number = todo.pop()
+        if number not in seen:
+            seen.add(number)
+            todo += program.nodes[number].args
+    for number in sorted(seen):
+        node = program.nodes[number]
+        imm = node.imm - (node.op is Op.STATE and node.imm > place)
+        new[number] = b.add(node.op, tuple(new[a] for a in node.args), imm, node.name, node.note)
+    for field in kept:
+        b.state_out(field.name, new[field.node])
+    return b.finish(*(new[result] for result in program.results))

@@ -11,7 +11,7 @@ MOST = {
     "verify.check.recheck": (10_000, 7090),
     "verify.check.boundary": (18_800, 7090),
 }
-"""Limits: lines, and lines shared with the prover; 2 % above the measured counts."""
+"""Limits: lines, and lines shared with the prover, at most 2 % above the measured counts."""
 
 
 @pytest.mark.parametrize("module", MOST)

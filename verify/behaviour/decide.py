@@ -7,6 +7,7 @@ from functools import cached_property
 from decision.artefact.errors import InputError
 from decision.ir.ranks import with_values
 from decision.policy.deciders import student_of
+from decision.policy.once_per_rtt import answers_of, decides_once
 from decision.policy.rate import multiplied
 from decision.policy.student import NAME
 from emulator.firmware import PROGRAM, Firmware
@@ -88,7 +89,10 @@ def decide(
 
 def _loop(firmware: Firmware) -> Loop:
     student = student_of(firmware.manifest)
-    program = with_values(firmware.program)  # what a context keeps of a past value is for properties the value
+    program = firmware.program
+    if decides_once(program):  # properties are of decisions: answers that are due
+        program = answers_of(program).due
+    program = with_values(program)  # what a context keeps of a past value is for properties the value
     scaled = multiplied(program)
     if scaled is None or student.observation.base_rtt is None:
         raise InputError(

@@ -18,6 +18,7 @@ from emulator.firmware import Firmware
 from verify.check import loops, multiplier
 from verify.check.cells import Table
 from verify.check.circles import Turns, circling, no_cycle
+from verify.check.due import due_program
 from verify.check.history import History
 from verify.check.loops import recovery, yielding
 from verify.check.order import order_again
@@ -93,7 +94,7 @@ class Policy:
 
     @cached_property
     def table(self) -> Table:
-        return Table.of(with_values(self.firmware.program), self.student)
+        return Table.of(with_values(due_program(self.firmware.program)), self.student)
 
     @cached_property
     def history(self) -> History:
