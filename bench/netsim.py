@@ -119,11 +119,11 @@ class SpeedRow:
 ROWS = (
     SpeedRow("MLP", mlp, {64: 4, 1024: 3, 8192: 2}),
     SpeedRow("LSTM", lstm, {}),
-    SpeedRow("HPCC, an ACK a packet", lambda: by_name("hpcc"), {64: 3}),
+    SpeedRow("HPCC, an ACK a packet", lambda: by_name("hpcc-max-stage-5"), {64: 3}),
     SpeedRow("DCQCN, lossless", lambda: by_name("dcqcn-hpcc"), {64: 3, 1024: 2}, LOSSLESS),
     SpeedRow("DCQCN, lossy", lambda: by_name("dcqcn-hpcc"), {}, flows=(64, 1024)),
-    SpeedRow("Swift, an ACK a packet", lambda: by_name("swift"), {}),
-    SpeedRow("DCTCP, an ACK a packet", lambda: by_name("dctcp"), {}),
+    SpeedRow("Swift, an ACK a packet", lambda: by_name("swift-htsim"), {}),
+    SpeedRow("DCTCP, an ACK a packet", lambda: by_name("dctcp-hpcc-marking"), {}),
     SpeedRow("open loop: max-min", lambda: by_name("max-min"), {}),
     SpeedRow("open loop, 4 KiB", lambda: by_name("max-min"), {}, Network(payload_bytes=4096), flows=(8192,)),
 )

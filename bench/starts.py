@@ -41,7 +41,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "starts.md"
 KEPT = ROOT / "build" / "starts"
 TEACHERS = {"by rate alone": "robust", "with the cap": "robust-in-flight"}
-BESIDE = ("swift", "hpcc")
+BESIDE = ("swift-htsim", "hpcc-max-stage-5")
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Sweep:
 
 def sweep(teacher: Teacher, runs: StartRuns) -> Sweep:
     """From the teacher's own values to those than which no single choice is better."""
-    swift = runs.metrics(CHOOSE, "swift", None)
+    swift = runs.metrics(CHOOSE, "swift-htsim", None)
 
     def costs(values: Values) -> float:
         ours = runs.metrics(CHOOSE, with_values(teacher.policy, values), teacher)

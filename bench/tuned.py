@@ -59,9 +59,9 @@ RIVAL = "swift"
 OURS = {"robust-in-flight, teacher": "robust-in-flight", "RL-CC MLP": "rl-cc-mlp"}
 CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "dcqcn": {
-        "ecn.kmin": ("25 KB", "50 KB", "100 KB", "200 KB", "400 KB"),
-        "ecn.kmax": ("100 KB", "200 KB", "400 KB", "800 KB", "1600 KB"),
-        "ecn.pmax": (0.05, 0.2, 0.5, 1.0),
+        "ecn.kmin": ("0.028 BDP", "0.25 BDP", "0.5 BDP", "1 BDP", "4 BDP"),
+        "ecn.kmax": ("1 BDP", "2 BDP", "4 BDP", "8 BDP", "16 BDP"),
+        "ecn.pmax": (0.05, 0.2, 0.3, 0.5, 1.0),
         "increase_period": ("55 us", "100 us", "300 us", "900 us"),
         "additive_step": ("5 Mb/s", "20 Mb/s", "50 Mb/s", "200 Mb/s"),
         "hyper_step": ("50 Mb/s", "200 Mb/s", "1000 Mb/s"),
@@ -69,15 +69,15 @@ CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "monitor_period": ("4 us", "16 us", "50 us"),
     },
     "hpcc": {
-        "eta": (0.85, 0.9, 0.95, 0.98),
+        "eta": (0.85, 0.9, 0.95, 0.98, 0.99),
         "max_stage": (0, 1, 3, 5, 10),
         "additive_step": ("25 ppm", "100 ppm", "200 ppm", "400 ppm", "800 ppm", "1600 ppm"),
         "rate_min": ("1 Mb/s", "10 Mb/s", "100 Mb/s"),
     },
     "swift": {
-        "base_target": ("5 us", "10 us", "15 us", "20 us", "30 us"),
-        "hop_target": ("0 us", "1 us", "3053435 ps"),
-        "scaling_range": ("25 us", "50 us", "100 us", "200 us"),
+        "base_target": ("1.2 RTT", "1.4 RTT", "1.75 RTT", "2.44 RTT", "3.5 RTT"),
+        "hop_target": ("0.1 RTT", "0.2137 RTT", "0.37 RTT"),
+        "scaling_range": ("3 RTT", "7 RTT", "12 RTT", "24 RTT"),
         "additive_step": (0.25, 0.5, 1, 2, 4),
         "decrease": (0.4, 0.8, 1.0),
         "decrease_max": (0.25, 0.5, 0.75),
@@ -93,8 +93,8 @@ CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "rate_min": ("1 Mb/s", "10 Mb/s", "100 Mb/s"),
     },
     "dctcp": {
-        "ecn.kmin": ("30 KB", "65 KB", "150 KB", "300 KB"),
-        "ecn.kmax": ("65 KB", "150 KB", "300 KB", "600 KB"),
+        "ecn.kmin": ("0.3 BDP", "0.78 BDP", "1.5 BDP", "3 BDP"),
+        "ecn.kmax": ("0.78 BDP", "1.5 BDP", "3 BDP", "6 BDP"),
         "gain": (0.015625, 0.0625, 0.25),
         "additive_step": (0.25, 0.5, 1, 2),
         "initial_window": (0, 2, 8, 32),
@@ -103,8 +103,8 @@ CHOICES: Mapping[str, Mapping[str, Sequence[Any]]] = {
     "nscc": {
         "target": (0.5, 0.75, 1, 1.5),
         "window_max": (1, 1.25, 1.5),
-        "ecn.kmin": ("10 KB", "20480 B", "40 KB"),
-        "ecn.kmax": ("40 KB", "81920 B", "160 KB"),
+        "ecn.kmin": ("0.1 BDP", "0.2 BDP", "0.4 BDP"),
+        "ecn.kmax": ("0.4 BDP", "0.8 BDP", "1.6 BDP"),
         "proportional_step": (1, 2, 4, 8),
         "fair_step": (1, 2.5, 5),
         "decrease": (0.4, 0.8),

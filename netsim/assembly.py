@@ -14,7 +14,7 @@ from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
 from decision.policy.probes import Probes
 from netsim import _core, topology
-from netsim.baselines import BaselineSpec, MaxMinSpec
+from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
 from netsim.cohorts import MOST, Cohort, End, Wire, told_of, whole_ps
 from netsim.engines import Engines
 from netsim.failures import changes
@@ -39,6 +39,21 @@ def place(scenario: Scenario, network: Network) -> tuple[Topology, Network]:
     if scenario.topology is None:
         return topology.star(scenario.hosts, scenario.receivers, network), network
     return scenario.topology, replace(network, link_gbps=scenario.topology.host_gbps)
+
+
+def scaled(spec: Steering | Mix | None, fabric: Topology, net: Network) -> Steering | Mix | None:
+    """Returns who steers the flows with what scales in a baseline at this network's line rate, base RTT and buffer."""
+    if isinstance(spec, Mix):
+        return replace(
+            spec, parts=tuple(replace(part, policy=_scaled(part.policy, fabric, net)) for part in spec.parts)
+        )
+    return None if spec is None else _scaled(spec, fabric, net)
+
+
+def _scaled(spec: Steering, fabric: Topology, net: Network) -> Steering:
+    if not isinstance(spec, BaselineSpec):
+        return spec
+    return spec.at(NetworkFacts(net.link_gbps, fabric.base_rtt_ps, net.buffer_bytes))
 
 
 def build(
@@ -75,6 +90,7 @@ def build(
     if starts_q30 is not None:
         check_starts(starts_q30, scenario, spec)
     fabric, net = place(scenario, network)
+    spec = scaled(spec, fabric, net)
     asked, net = net, fitted(net, spec)
     agents = len(scenario.flows)
     capped = [] if initial_in_flight is None else initial_in_flight.tolist()
@@ -245,8 +261,8 @@ def _check_steering(network: Network, spec: Steering | None) -> None:
 
 
 def fitted(network: Network, spec: Steering | Mix | None) -> Network:
-    """The network as who steers its flows wants it: a policy's probes, a baseline's marking, bursts and CNPs; as a mix
-    wants it with the marking of its first class."""
+    """The network as who steers its flows (`scaled`) wants it: a policy's probes, a baseline's marking, bursts and
+    CNPs; as a mix wants it with the marking of its first class."""
     if isinstance(spec, Mix):
         marked = fitted(network, spec.marking(0))
         names = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_probability", "mark_at_dequeue")
@@ -257,9 +273,8 @@ def fitted(network: Network, spec: Steering | Mix | None) -> Network:
     if spec.cnp_interval_ps is not None:
         changes["cnp_interval_ps"] = spec.cnp_interval_ps
     if spec.ecn is not None:
-        ecn = spec.ecn.at(network.link_gbps)
-        changes |= {"ecn_min_bytes": ecn.kmin, "ecn_max_bytes": ecn.kmax, "ecn_max_probability": ecn.pmax}
-        changes["mark_at_dequeue"] = ecn.marking == "dequeue"
+        changes |= {"ecn_min_bytes": absolute(spec.ecn.kmin), "ecn_max_bytes": absolute(spec.ecn.kmax)}
+        changes |= {"ecn_max_probability": spec.ecn.pmax, "mark_at_dequeue": spec.ecn.marking == "dequeue"}
     return replace(network, **changes)
 
 

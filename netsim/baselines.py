@@ -3,16 +3,17 @@
     by_name("dcqcn")             one of the presets in netsim/parameters
     load(Path("my-dcqcn.toml"))  a preset copied and changed
 
-The presets name the source of each value; docs/reference/baselines.md says how the algorithms were read.
+The presets name the source of each value; docs/reference/baselines.md says how the algorithms were read. A value in
+base RTTs ("1.4 RTT") or BDPs ("0.78 BDP") is the rule by which it scales: `BaselineSpec.at` gives it in one network.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -27,7 +28,15 @@ from pydantic import (
 
 from decision.artefact.documents import Format1, load_toml, read_text, validate
 from decision.artefact.errors import InputError
-from decision.artefact.quantity import LINE_FRACTION, RATE_BPS, parse
+from decision.artefact.quantity import (
+    LINE_FRACTION,
+    RATE_BPS,
+    SIZE_BYTES,
+    TIME_PS,
+    parse,
+    parse_duration_ps,
+    parse_size_bytes,
+)
 from decision.artefact.quantity_fields import DurationPs, RateBps, SizeBytes
 from decision.artefact.suggest import choices
 from decision.policy.policy import POLICY_NAME
@@ -63,10 +72,63 @@ def _read_rate(text: object) -> Rate:
     return Rate(str(text), value, of_line)
 
 
+@dataclass(frozen=True)
+class NetworkFacts:
+    """Facts that an operator knows: the NICs' rate, the longest base RTT of any two machines, a switch's buffer."""
+
+    link_gbps: int
+    base_rtt_ps: int
+    buffer_bytes: int
+
+    @property
+    def bdp_bytes(self) -> Fraction:
+        return Fraction(self.base_rtt_ps * self.link_gbps, 8000)
+
+
+@dataclass(frozen=True)
+class ScaledQuantity:
+    """A time in base RTTs or a size in BDPs of the network, as it was written."""
+
+    text: str
+    value: Fraction
+    unit: str  # "RTT" or "BDP"
+
+    def at(self, facts: NetworkFacts) -> int:
+        """Returns the time in ps, or the size in bytes, rounded to nearest."""
+        return round(self.value * (facts.base_rtt_ps if self.unit == "RTT" else facts.bdp_bytes))
+
+
+def _scaled(unit: str, units: Mapping[str, int], read: Callable[[object], int]) -> BeforeValidator:
+    """Reads a quantity in ``unit`` as `ScaledQuantity`, and any other, which has one of ``units``, by ``read``."""
+
+    def validate(text: object) -> int | ScaledQuantity:
+        try:
+            if not isinstance(text, str) or not text.rstrip().endswith(unit):
+                parse(text, {**units, unit: 1}, f"0.5 {unit}")  # for the sentence: all units that are possible
+                return read(text)
+            value = parse(text, {unit: Fraction(1)}, f"0.5 {unit}")
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        if not 0 < value <= 1000:
+            raise ValueError(f"{text!r} is not within 0 and 1000 {unit}")
+        return ScaledQuantity(text, value, unit)
+
+    return BeforeValidator(validate)
+
+
+def absolute(value: int | ScaledQuantity) -> int:
+    """Returns a value that does not scale; InputError where it does and no network has been named."""
+    if isinstance(value, ScaledQuantity):
+        raise InputError(f"{value.text} scales with the network; take the baseline at a network's facts first")
+    return value
+
+
 def _within(low: int, high: int, unit: str, scale: int, zero: bool = False) -> AfterValidator:
     """``low`` to ``high`` times ``scale``, in a sentence with the unit; 0 too where that means "none"."""
 
-    def validate(value: int) -> int:
+    def validate(value: int | ScaledQuantity) -> int | ScaledQuantity:
+        if isinstance(value, ScaledQuantity):
+            return value
         if not (low * scale <= value <= high * scale or (zero and value == 0)):
             raise ValueError(f"must lie between {low} and {high} {unit}" + (", or be 0" if zero else ""))
         return value
@@ -77,6 +139,18 @@ def _within(low: int, high: int, unit: str, scale: int, zero: bool = False) -> A
 StepRate = Annotated[Rate, BeforeValidator(_read_rate), PlainSerializer(lambda rate: rate.text)]
 Period = Annotated[DurationPs, _within(10, 10**9, "ns", 1000)]
 Share = Annotated[float, Field(strict=True, gt=0, le=1)]
+_Time = Annotated[
+    int | ScaledQuantity,
+    _scaled("RTT", TIME_PS, parse_duration_ps),
+    PlainSerializer(lambda v: v.text if isinstance(v, ScaledQuantity) else f"{v} ps"),
+]
+ScaledPeriod = Annotated[_Time, _within(10, 10**9, "ns", 1000)]
+ScaledDuration = Annotated[_Time, _within(1, 10**6, "us", US, zero=True)]
+ScaledSize = Annotated[
+    int | ScaledQuantity,
+    _scaled("BDP", SIZE_BYTES, parse_size_bytes),
+    PlainSerializer(lambda v: v.text if isinstance(v, ScaledQuantity) else f"{v} B"),
+]
 Floor = Annotated[float, Field(strict=True, ge=0, lt=1)]
 Packets = Annotated[float, Field(strict=True, gt=0, le=10**6)]
 Count = Annotated[int, Field(strict=True, ge=0, le=1000)]
@@ -89,34 +163,53 @@ class _Strict(BaseModel):
 class EcnSettings(_Strict):
     """RED marking at switch ports: none under ``kmin``, ``pmax`` at ``kmax``, always above it.
 
-    The thresholds hold at ports of ``link`` and grow with the rate of a port. ``marking`` is by the queue that a packet
-    meets ("enqueue") or leaves behind ("dequeue").
+    Thresholds in bytes hold at ports of ``link`` and grow with the rate of a port. Thresholds in BDPs are of the NICs'
+    rate. ``buffer_share`` is the largest share of a switch's buffer for ``kmax``, and ``kmin`` shrinks with it. Packets
+    are marked by the queue that they meet (``marking`` "enqueue") or leave behind ("dequeue").
     """
 
-    link: RateBps
-    """Port rate for which the thresholds hold; they grow with the rate of a port."""
-    kmin: SizeBytes
+    link: RateBps | None = None
+    """Port rate for which thresholds in bytes hold; they grow with the rate of a port."""
+    kmin: ScaledSize
     """Queue length below which no packet is marked."""
-    kmax: SizeBytes
+    kmax: ScaledSize
     """Queue length above which each packet is marked."""
     pmax: Share
     """Probability of a mark at kmax."""
+    buffer_share: Share | None = None
+    """Largest share of a switch's buffer for kmax."""
     marking: Literal["enqueue", "dequeue"]
     """Queue that decides: the one that a packet meets, or leaves behind."""
 
     @model_validator(mode="after")
     def _order(self) -> "EcnSettings":
-        if not 10**9 <= self.link <= 10**13:
+        kinds = {isinstance(self.kmin, ScaledQuantity), isinstance(self.kmax, ScaledQuantity)}
+        if len(kinds) > 1:
+            raise ValueError("kmin and kmax must both be in bytes, or both in BDPs")
+        if (True in kinds) == (self.link is not None):
+            raise ValueError("link is the rate at which thresholds in bytes hold; give it with those, and only there")
+        if self.link is not None and not 10**9 <= self.link <= 10**13:
             raise ValueError("link must lie between 1 Gb/s and 10 Tb/s")
-        if self.kmin > self.kmax:
+        kmin, kmax = (k.value if isinstance(k, ScaledQuantity) else k for k in (self.kmin, self.kmax))
+        if kmin > kmax:
             raise ValueError("kmin must not be more than kmax")
         return self
 
-    def at(self, link_gbps: int) -> "EcnSettings":
-        """The same settings at ports of ``link_gbps``, with thresholds in whole bytes."""
-        rate = link_gbps * 10**9
-        scaled = {name: round(Fraction(getattr(self, name) * rate, self.link)) for name in ("kmin", "kmax")}
-        return self.model_copy(update={"link": rate, **scaled})
+    def at(self, facts: NetworkFacts) -> "EcnSettings":
+        """Returns the settings at ports of the NICs' rate, with thresholds in whole bytes."""
+        rate = facts.link_gbps * 10**9
+        sizes = [
+            k.at(facts) if isinstance(k, ScaledQuantity) else Fraction(k * rate, self.link or rate) for k in self._both
+        ]
+        if self.buffer_share is not None:
+            most = Fraction(self.buffer_share) * facts.buffer_bytes
+            sizes = [size * min(Fraction(1), most / sizes[1]) for size in sizes] if sizes[1] else sizes
+        kmin, kmax = map(round, sizes)
+        return self.model_copy(update={"link": rate, "kmin": kmin, "kmax": kmax, "buffer_share": None})
+
+    @property
+    def _both(self) -> tuple[int | ScaledQuantity, int | ScaledQuantity]:
+        return self.kmin, self.kmax
 
 
 class BaselineSpec(_Strict):
@@ -142,6 +235,13 @@ class BaselineSpec(_Strict):
     def cnp_interval_ps(self) -> int | None:
         """A receiver's shortest time between two CNPs of a flow; 0: one for each mark; None: it sends none."""
         return self.cnp_interval
+
+    def at(self, facts: NetworkFacts) -> Self:
+        """Returns the algorithm in one network: nothing of it scales any more."""
+        changes: dict[str, Any] = {name: value.at(facts) for name, value in self if isinstance(value, ScaledQuantity)}
+        if self.ecn is not None:
+            changes["ecn"] = self.ecn.at(facts)
+        return self.model_copy(update=changes)
 
     def build(self, flows: int, link_gbps: int) -> Any:
         """A fresh ``_core.Baseline`` for ``flows`` flows behind NICs of ``link_gbps``; None for the ideal."""
@@ -228,9 +328,9 @@ class SwiftSpec(_Windowed):
     """Swift, [SWIFT]."""
 
     kind: Literal["swift"]
-    base_target: Period
-    hop_target: Annotated[DurationPs, _within(1, 1000, "us", US, zero=True)]
-    scaling_range: Annotated[DurationPs, _within(1, 10**6, "us", US, zero=True)]
+    base_target: ScaledPeriod
+    hop_target: Annotated[_Time, _within(1, 1000, "us", US, zero=True)]
+    scaling_range: ScaledDuration
     scaling_window_min: Packets
     scaling_window_max: Packets
     additive_step: Packets
@@ -245,8 +345,8 @@ class SwiftSpec(_Windowed):
 
     def build(self, flows: int, link_gbps: int) -> "_core.Swift":
         c = _core.SwiftConfig()
-        c.base_target_ps, c.hop_target_ps = self.base_target, self.hop_target
-        c.scaling_range_ps = self.scaling_range
+        c.base_target_ps, c.hop_target_ps = absolute(self.base_target), absolute(self.hop_target)
+        c.scaling_range_ps = absolute(self.scaling_range)
         c.scaling_window_min, c.scaling_window_max = self.scaling_window_min, self.scaling_window_max
         c.additive_step, c.decrease, c.decrease_max = self.additive_step, self.decrease, self.decrease_max
         c.window_min, c.window_max, c.initial_window = self.window_min, self.window_max, self.initial_window
@@ -325,10 +425,12 @@ class CubicSpec(BaselineSpec):
 
 class NsccSpec(BaselineSpec):
     """NSCC of Ultra Ethernet, [UEC]. ``target`` and ``drained_delay`` are in base RTTs, ``quick_delay``
-    in targets, ``window_max`` in BDPs; the other windows and steps in packets."""
+    in targets, ``window_max`` in BDPs. The other windows and steps are in packets. ``network_rtt`` is the base RTT by
+    which ``target`` and steps are. Without it each flow's own is."""
 
     kind: Literal["nscc"]
     acknowledge: Literal["packet"]  # each one's delay and mark
+    network_rtt: ScaledPeriod | None = None
     target: Annotated[float, Field(strict=True, gt=0, le=100)]
     reference_bdp: Annotated[SizeBytes, _within(1, 10**9, "B", 1)]
     reference_rtt: Period
@@ -355,6 +457,7 @@ class NsccSpec(BaselineSpec):
 
     def build(self, flows: int, link_gbps: int) -> "_core.Nscc":
         c = _core.NsccConfig()
+        c.network_rtt_ps = 0 if self.network_rtt is None else absolute(self.network_rtt)
         c.target, c.reference_bdp_bytes, c.reference_rtt_ps = self.target, self.reference_bdp, self.reference_rtt
         c.proportional_step, c.fair_step, c.steady_step = self.proportional_step, self.fair_step, self.steady_step
         c.fast_share, c.fast_delay_ps = self.fast_share, self.fast_delay

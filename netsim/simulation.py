@@ -148,7 +148,8 @@ class Simulation(Measured):
         """
         asked = network or Network()
         self.scenario = at_random(scenario, seed, duration_ps, asked)
-        self.network = assembly.fitted(assembly.place(self.scenario, asked)[1], policy)
+        fabric, net = assembly.place(self.scenario, asked)
+        self.network = assembly.fitted(net, assembly.scaled(policy, fabric, net))
         self.policy: Steering | Mix = policy
         self._core, self._deciders = assembly.build(
             self.scenario,

@@ -9,7 +9,8 @@ namespace netsim {
 Pace Nscc::start(std::uint32_t flow, Ps now, const PathFacts &path) {
   State &s = states_[flow];
   s = State{};
-  const double bdp_bytes = static_cast<double>(path.base_rtt) / static_cast<double>(path.line_ps_per_byte);
+  s.scaling_rtt = config_.network_rtt > 0 ? config_.network_rtt : path.base_rtt;
+  const double bdp_bytes = static_cast<double>(s.scaling_rtt) / static_cast<double>(path.line_ps_per_byte);
   s.window_max = std::max(config_.window_max * bdp_packets(path), config_.window_min);
   s.window = s.window_max;
   s.scale = bdp_bytes / config_.reference_bdp_bytes;

@@ -16,6 +16,7 @@ namespace netsim {
 
 // Windows and steps are in packets. Steps are those of a path with the reference BDP, and grow with the path's own.
 struct NsccConfig {
+  Ps network_rtt = 0;  // the base RTT by which target and steps are; 0: each flow's own
   double target = 1.0; // queueing delay, in base RTTs
   double reference_bdp_bytes = 150'000;
   Ps reference_rtt = 12'000'000;
@@ -55,6 +56,7 @@ private:
     double mean_delay = 0.0; // ps
     double increase = 0.0;   // packets x packets: divided by the window when it takes effect
     Ps base_rtt = 1;
+    Ps scaling_rtt = 1; // by which target and steps are
     Ps adjusted_at = 0;
     Ps decreased_at = 0;
     Ps quick_at = 0;              // quick adapt looks no earlier; 0: it has not looked yet
@@ -69,7 +71,7 @@ private:
   };
 
   Pace pace(const State &s) const { return {1.0, s.window}; }
-  double target(const State &s) const { return config_.target * static_cast<double>(s.base_rtt); } // ps
+  double target(const State &s) const { return config_.target * static_cast<double>(s.scaling_rtt); } // ps
   void average(State &s, double delay, bool marked) const;
   bool quick_adapt(State &s, Ps now, double delay, bool congested, bool loss) const;
   bool increase_fast(State &s, double delay, std::uint32_t packets) const;

@@ -186,6 +186,7 @@ void bind_baselines(nb::module_ &m) {
 
   nb::class_<NsccConfig>(m, "NsccConfig")
       .def(nb::init<>())
+      .def_rw("network_rtt_ps", &NsccConfig::network_rtt)
       .def_rw("target", &NsccConfig::target)
       .def_rw("reference_bdp_bytes", &NsccConfig::reference_bdp_bytes)
       .def_rw("reference_rtt_ps", &NsccConfig::reference_rtt)

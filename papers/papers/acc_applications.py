@@ -27,7 +27,7 @@ from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
 from rlcc.reports.pages import listed, table, wrapped
 
-BESIDE = Mix((Part(RDMA, 50, 0), Part(by_name("dctcp"), 50, 1)))
+BESIDE = Mix((Part(RDMA, 50, 0), Part(by_name("dctcp-hpcc-marking"), 50, 1)))
 WEIGHTS = (7, 3)
 STATIC_ONES = tuple(KNOBS)
 WORKLOADS = {

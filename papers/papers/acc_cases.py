@@ -24,7 +24,7 @@ STATIC = ("SECN1", "SECN2")
 VENDOR = "vendor's"
 VENDORS = (30_000, 270_000, 10)
 """Of storage: Kmin, Kmax and Pmax in % ([ACC] section 5.3.1)."""
-RDMA = by_name("dcqcn")
+RDMA = by_name("dcqcn-hpcc-marking")
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,15 @@ def played(deployment: Deployment, deciders: Deciders, seeds: Sequence[int], whe
                 for seed in seeds
             ]
         trials["HPCC", load] = [
-            Trial(load, by_name("hpcc"), seed, window_ps[1], window_ps, network=deployment.network, name="HPCC")
+            Trial(
+                load,
+                by_name("hpcc-max-stage-5"),
+                seed,
+                window_ps[1],
+                window_ps,
+                network=deployment.network,
+                name="HPCC",
+            )
             for seed in seeds
         ]
     flat = [trial for each in trials.values() for trial in each]

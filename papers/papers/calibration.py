@@ -45,7 +45,7 @@ Place = tuple[str, int]
 PAGE = PAGES / "long-short-calibration.md"
 KEPT = ROOT / "build" / "papers" / "calibration"
 
-JUDGES = {"HPCC": "hpcc", "Swift": "swift"}
+JUDGES = {"HPCC": "hpcc-max-stage-5", "Swift": "swift-htsim"}
 FLOWS = (128, 1024, 2048)
 DROPS_AT = (128, 1024)
 SEEDS = (1, 2, 3)

@@ -41,11 +41,11 @@ TARGETS = {"strict": 0.032, "standard": 0.064, "x2": 0.128, "loose": 0.64}
 LOSSLESS = Network(lossless=True, buffer_bytes=32 * 2**20)
 
 BASELINES = {
-    "DCQCN": "dcqcn",
+    "DCQCN": "dcqcn-hpcc-marking",
     "DCQCN orig.": "dcqcn-original",
-    "HPCC": "hpcc",
-    "Swift": "swift",
-    "DCTCP": "dctcp",
+    "HPCC": "hpcc-max-stage-5",
+    "Swift": "swift-htsim",
+    "DCTCP": "dctcp-hpcc-marking",
     "TIMELY": "timely",
     "max-min": "max-min",
 }
@@ -88,7 +88,7 @@ def without_tree() -> dict[str, Contender]:
         _native("RL-CC LSTM, 450 us", lstm, latency_ps=450 * US),
         *(_native(name, load(TEACHERS / name)) for name in ROBUST),
         *(_baseline(label, by_name(name)) for label, name in BASELINES.items()),
-        _baseline(DCQCN_LOSSLESS, by_name("dcqcn"), LOSSLESS),
+        _baseline(DCQCN_LOSSLESS, by_name("dcqcn-hpcc-marking"), LOSSLESS),
     ]
     return {c.label: c for c in found}
 

@@ -56,7 +56,10 @@ the multiply-add, the loop."""
 FORMS = ("float32", "int8", "trees")
 Costs = tuple[int, int | None]
 """What a decision takes, and one in which the trigger does not fire, ps; None: there is no trigger."""
-BASELINES = ("DCQCN", "TIMELY", "HPCC")
+SENDERS = "dcqcn-hpcc-marking"
+"""Who sends under the policies of queues, which were trained with it."""
+PRESETS = {"DCQCN": SENDERS, "TIMELY": "timely", "HPCC": "hpcc-max-stage-5"}
+BASELINES = tuple(PRESETS)
 PAPER = {
     "throughput": {"DCQCN": 47, "TIMELY": 34, "HPCC": 32, "ACC": 24},
     "36": {"DCQCN": -30, "TIMELY": -24, "HPCC": -22, "ACC": -16},
@@ -202,7 +205,7 @@ def trial(place: Place, who: str, ports: Ports | None, seed: int) -> Trial:
     triggered = ports is not None and ports.quiet_ps is not None
     return Trial(
         place.scenario,
-        by_name("dcqcn" if ports is not None else who.lower()),
+        by_name(SENDERS if ports is not None else PRESETS[who]),
         seed=seed,
         duration_ps=place.duration_ps,
         window_ps=place.window_ps,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from netsim.baselines import NetworkFacts
 from papers import acc_marking
 from papers.acc_marking import THRESHOLDS_KB, at, marking, reward_of_queue, smallest
 from papers.found import Found
@@ -26,8 +27,9 @@ def test_the_least_threshold_that_costs_no_goodput() -> None:
 def test_dcqcn_where_every_packet_above_one_threshold_is_marked() -> None:
     spec = marking(50)
     assert spec.ecn is not None
-    assert (spec.ecn.at(25).kmin, spec.ecn.at(25).kmax, spec.ecn.pmax) == (50_000, 50_000, 1.0)
-    assert spec.ecn.at(100).kmin == 200_000
+    at = spec.ecn.at(NetworkFacts(25, 8_192_000, 10**9))
+    assert (at.kmin, at.kmax, at.pmax) == (50_000, 50_000, 1.0)
+    assert spec.ecn.at(NetworkFacts(100, 8_192_000, 10**9)).kmin == 200_000
 
 
 def test_the_reward_falls_by_a_tenth_for_each_doubling() -> None:

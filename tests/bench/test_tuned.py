@@ -59,7 +59,7 @@ def test_defaults_are_the_presets_and_every_choice_is_valid_by_itself_or_left_ou
 
 
 def test_values_that_do_not_go_together_are_no_baseline() -> None:
-    assert spec_of("dctcp", {"ecn.kmin": "300 KB", "ecn.kmax": "150 KB"}) is None
+    assert spec_of("dctcp", {"ecn.kmin": "3 BDP", "ecn.kmax": "1.5 BDP"}) is None
 
 
 def test_what_is_reported_was_not_chosen_by() -> None:

@@ -12,6 +12,7 @@ import pytest
 from netsim import _core, baselines
 
 RTT = 8_192_000
+FACTS = baselines.NetworkFacts(link_gbps=100, base_rtt_ps=RTT, buffer_bytes=5 * 2**20)
 BDP = RTT / (80 * 1106)  # packets
 
 
@@ -352,7 +353,7 @@ def test_dctcp_halves_on_loss_once_a_window() -> None:
 
 @pytest.mark.parametrize("name", ["hpcc", "swift", "timely", "dctcp", "nscc"])
 def test_a_flow_that_comes_back_is_new(name: str) -> None:
-    built = baselines.by_name(name).build(2, 100)
+    built = baselines.by_name(name).at(FACTS).build(2, 100)
     traces = []
     for _ in range(2):
         first = built.start(1, 0, RTT)
@@ -366,7 +367,7 @@ def test_sequence_numbers_wrap() -> None:
     for name in ("hpcc", "timely", "dctcp", "nscc"):
         runs = []
         for shift in (0, (1 << 32) - 300):
-            built = baselines.by_name(name).build(1, 100)
+            built = baselines.by_name(name).at(FACTS).build(1, 100)
             built.start(0, 0, RTT)
             moved = [
                 vars(a) | {k: (getattr(a, k) + shift) % (1 << 32) for k in ("acked_psn", "next_psn")} for a in acks(5)

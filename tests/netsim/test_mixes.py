@@ -98,7 +98,7 @@ def test_weighted_classes_split_the_link_between_the_parts():
 
 def test_each_class_marks_as_its_part_wants():
     """DCTCP's queue is held at its own threshold, beside DCQCN's, which marks much later."""
-    net, mix = Network(class_weights=(1, 1)), of(("dcqcn", 50, 0), ("dctcp", 50, 1))
+    net, mix = Network(class_weights=(1, 1)), of(("dcqcn-hpcc-marking", 50, 0), ("dctcp", 50, 1))
     metrics = simulate(
         "many-to-one:16", mix, seed=1, duration_ps=40 * MS, window_ps=(10 * MS, 40 * MS), network=net
     ).metrics
