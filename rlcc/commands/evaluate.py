@@ -31,7 +31,7 @@ TIME = quantity(parse_duration_ps)
 @click.option(
     "--scenario", "scenarios", multiple=True, default=SCENARIOS, show_default=True, help="Scenario. Repeatable."
 )
-@click.option("--suite", help="Suite: quick, full or a TOML file. Writes a page that ranks the policies.")
+@click.option("--suite", help="Suite: quick, full, families or a TOML file. Writes a page that ranks the policies.")
 @seed_option(11)
 @click.option("--duration", callback=TIME, help="Duration of each run; measured from 25 % to 85 %. [default: 200 ms]")
 @click.option("--decision-latency", callback=TIME, help="Decision latency, unless given by @LATENCY.")

@@ -33,13 +33,15 @@ class Times:
 
 @dataclass(frozen=True)
 class Cell:
-    """A network, the traffic in it, and when it is measured; ``name``: how tables call it."""
+    """A network, the traffic in it, and when it is measured; ``name``: how tables call it; ``held_out``: nothing is
+    tuned by it."""
 
     name: str
     scenario: str
     times: Times
     network: Network = field(default_factory=Network)
     path: Bottleneck | None = None  # of a real kernel's
+    held_out: bool = False
 
 
 @dataclass(frozen=True)

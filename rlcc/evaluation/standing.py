@@ -1,10 +1,10 @@
 """Standing of a policy against a baseline in a cell: it wins, it loses, each is better in something, or all is level.
 
-These metrics count, for flows that go on and for flows that end:
+These metrics count, for flows that go on, for flows that end, and for flows that wait for one another:
 
-    goodput                       mean slowdown
-    99th percentile of latency    99th percentile of slowdown
-    loss                          loss
+    goodput                       mean slowdown                     mean time of a round
+    99th percentile of latency    99th percentile of slowdown       99th percentile of it
+    loss                          loss                              loss
     Jain's index of goodputs      Jain's index of 1 / slowdown, and how many flows were completed
 
 One is better in something where the means differ by more than either's 99 % interval over the seeds, and by more than
@@ -49,6 +49,11 @@ ENDS = (
     Axis("fairness", "slowdown_jain", 1),
     Axis("completions", "completions", 1),
 )
+WAITS = (
+    Axis("round", "round_mean_us", -1),
+    Axis("p99", "round_p99_us", -1),
+    Axis("loss", "loss", -1),
+)
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,8 @@ class Comparison:
 
 def axes(row: Row) -> tuple[Axis, ...]:
     """Returns the metrics that count in the cell of a row."""
+    if "round_mean_us" in row.mean:
+        return WAITS
     return ENDS if "slowdown_mean" in row.mean else GOES_ON
 
 

@@ -1,6 +1,6 @@
 """One page of Markdown on where each policy of a suite stands beside the baselines (standing.md.j2)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from rich.table import Table
 
 from decision.artefact.errors import InputError
 from rlcc.evaluation.standing import STANDINGS, Comparison, Standing, axes, compare, tally
-from rlcc.evaluation.suite import Suite
+from rlcc.evaluation.suite import Suite, cells
 from rlcc.evaluation.summary import Row, figure
 from rlcc.origin import made_by
 from rlcc.reports.markdown import cell as for_table
@@ -30,8 +30,11 @@ class JudgedCell:
     early: Mapping[str, Mapping[str, str]]
     """By cell: what each baseline lost in the first moments."""
 
-    def tally(self, baseline: str) -> dict[Standing, int]:
-        return tally(by_baseline[baseline] for by_baseline in self.comparisons.values())
+    def tally(self, baseline: str, cells: Collection[str] | None = None) -> dict[Standing, int]:
+        """Returns how many of ``cells`` (all, where they are left out) stand how."""
+        return tally(
+            by_baseline[baseline] for cell, by_baseline in self.comparisons.items() if cells is None or cell in cells
+        )
 
     @property
     def lost(self) -> list[Comparison]:
@@ -75,6 +78,7 @@ def page(judged: Sequence[JudgedCell], suite: Suite) -> str:
     templates.filters |= {"text": for_table}
     return templates.get_template(TEMPLATE).render(
         suite=suite,
+        parts=parts(suite),
         judged=judged,
         made_by=made_by(f"rlcc evaluate --suite {suite.name}"),
         standings=STANDINGS,
@@ -83,6 +87,16 @@ def page(judged: Sequence[JudgedCell], suite: Suite) -> str:
         figure=figure,
         start=START,
     )
+
+
+def parts(suite: Suite) -> dict[str, tuple[str, ...] | None]:
+    """Returns the cells of a suite by what they may be used for; None without a heading: all, and none is held out."""
+    every = cells(suite)
+    held_out = tuple(cell.name for cell in every if cell.held_out)
+    others = tuple(cell.name for cell in every if not cell.held_out)
+    if not held_out:
+        return {"": None}
+    return {"Cells that may be tuned on": others, "Held-out cells": held_out}
 
 
 def words(comparison: Comparison) -> str:

@@ -3,8 +3,9 @@
     load("quick")                 a file of rlcc/evaluation/suites
     load("my-suite.toml")         one of your own
 
-Cells that are measured at the same time in the same network stand together; what a network differs in from the default
-one is written as for `rlcc evaluate --network`, and its `label` tells its cells from others of the same traffic.
+Cells that are measured at the same time in the same network stand together. A network that differs from the default
+one is written as for `rlcc evaluate --network`, and its `label` tells its cells from others of the same traffic. Cells
+that are held out of tuning say so.
 """
 
 from collections.abc import Iterator
@@ -31,7 +32,10 @@ class _Strict(BaseModel):
 
 
 class Cells(_Strict):
-    """Traffic by name, measured ``window`` (from, to) of ``duration``, in the default network but for ``network``."""
+    """Traffic by name, measured ``window`` (from, to) of ``duration``, in the default network but for ``network``.
+
+    ``held_out``: nothing may be tuned, trained or chosen by these cells; they are only reported.
+    """
 
     scenarios: list[str] = Field(min_length=1)
     """Traffic by name."""
@@ -43,6 +47,8 @@ class Cells(_Strict):
     """Name of the cells on the page."""
     network: dict[str, Any] = {}
     """Keys of the network that differ from the default."""
+    held_out: bool = False
+    """Whether the cells are only reported, and nothing is tuned by them."""
 
     @model_validator(mode="after")
     def _times(self) -> "Cells":
@@ -104,4 +110,4 @@ def _of(group: Cells, suite: str) -> Iterator[Cell]:
     network = from_table(group.network, f"suite {suite}") if group.network else Network()
     for scenario in group.scenarios:
         name = f"{scenario}, {group.label}" if group.label else scenario
-        yield Cell(name, scenario, Times(group.duration, group.window), network)
+        yield Cell(name, scenario, Times(group.duration, group.window), network, held_out=group.held_out)

@@ -68,6 +68,22 @@ def test_where_flows_end(changed: dict[str, float], standing: str) -> None:
     assert compare(row("ours", **ENDING | changed), row("theirs", **ENDING)).standing == standing
 
 
+@pytest.mark.parametrize(
+    ("changed", "standing"),
+    [
+        ({}, "level"),
+        ({"round_mean_us": 90.0}, "win"),
+        ({"round_p99_us": 220.0}, "loss"),
+        ({"round_mean_us": 90.0, "round_p99_us": 220.0}, "mixed"),
+        ({"loss": 0.0}, "win"),
+        ({"slowdown_mean": 1.0, "completions": 1.0}, "level"),  # the flows of a round count for nothing alone
+    ],
+)
+def test_where_flows_wait_for_one_another(changed: dict[str, float], standing: str) -> None:
+    waiting = ENDING | {"round_mean_us": 100.0, "round_p99_us": 200.0}
+    assert compare(row("ours", **waiting | changed), row("theirs", **waiting)).standing == standing
+
+
 def test_the_wider_interval_decides() -> None:
     for ours, theirs in ((0.0, 0.05), (0.05, 0.0)):
         a = row("a", **STEADY | {"goodput": (0.9, ours)})
@@ -114,6 +130,7 @@ def test_the_page_counts_and_names_the_cells() -> None:
         rows.append(row("max-min", "baseline", scenario, **STEADY | {"goodput": 0.926, "early_loss": 0.0}))
     (judged,) = standing_page.judge(rows, small())
     assert judged.tally("hpcc") == {"win": 1, "level": 0, "mixed": 0, "loss": 1}
+    assert judged.tally("hpcc", ("many-to-one:8",)) == {"win": 0, "level": 0, "mixed": 0, "loss": 1}
     assert judged.tally("swift") == {"win": 0, "level": 0, "mixed": 0, "loss": 2}
     text = standing_page.page([judged], small())
     assert "| hpcc | 1 | 0 | 0 | 1 |" in text

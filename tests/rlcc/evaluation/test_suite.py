@@ -1,18 +1,20 @@
 """Suites: those there are, what is wrong with one of one's own, and a run from the file to the page."""
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from bench import starts
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from netsim import scenarios
 from netsim.network import MS
 from rlcc import cli
-from rlcc.evaluation import suite
+from rlcc.evaluation import standing_page, suite
 from tests.stage_output import figures
 
 SMALL = """
@@ -36,7 +38,7 @@ network = { link = "25 Gb/s" }
 """
 
 
-@pytest.mark.parametrize(("name", "least"), [("quick", 12), ("full", 40)])
+@pytest.mark.parametrize(("name", "least"), [("quick", 12), ("full", 40), ("families", 30)])
 def test_the_suites_that_there_are(name: str, least: int) -> None:
     cells = suite.cells(suite.load(name))
     assert len(cells) >= least
@@ -62,6 +64,45 @@ def test_the_full_suite_goes_where_it_is_said_to() -> None:
     assert "all-to-all" in number
 
 
+def scenarios_of(content: object) -> Iterator[str]:
+    """Yields every name of a scenario in a recipe, whatever key it stands under."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict | list):
+        for inner in content.values() if isinstance(content, dict) else content:
+            yield from scenarios_of(inner)
+
+
+def test_the_families_and_what_is_held_out() -> None:
+    """Nothing is trained, distilled, judged or tuned by a held-out cell: its traffic stands nowhere else."""
+    cells = suite.cells(suite.load("families"))
+    held_out = {cell.scenario for cell in cells if cell.held_out}
+    assert sum(cell.held_out for cell in cells) >= 20
+    read = [scenarios.read(cell.scenario) for cell in cells if cell.held_out]
+    assert {"ring-all-reduce", "tree-all-reduce", "exchange", "parameter-server"} <= {r.traffic for r in read}
+    assert {"websearch", "hadoop", "storage", "datamining", "incast", "long-short"} <= {r.traffic for r in read}
+    assert {cell.network.link_gbps for cell in cells if cell.held_out} == {10, 25, 100, 400}
+    assert len({cell.network.base_rtt_ps for cell in cells if cell.held_out}) == 3
+    used = {cell.scenario for cell in cells if not cell.held_out}
+    for path in Path("recipes").glob("*.toml"):
+        used |= set(scenarios_of(tomllib.loads(path.read_text())))
+    used |= {name for names in tomllib.loads(Path("rlcc/scenario_lists.toml").read_text()).values() for name in names}
+    used |= {cell.scenario for cell in starts.CHOOSE}
+    assert not held_out & used
+
+
+def test_cells_that_are_held_out_are_counted_apart(tmp_path: Path) -> None:
+    text = SMALL.replace('label = "25 Gb/s"', 'held_out = true\nlabel = "25 Gb/s"')
+    (tmp_path / "mine.toml").write_text(text)
+    judged = suite.load(str(tmp_path / "mine.toml"))
+    assert list(standing_page.parts(judged).values()) == [
+        ("many-to-one:2", "incast:2x10KB"),
+        ("many-to-one:2, 25 Gb/s",),
+    ]
+    (tmp_path / "mine.toml").write_text(SMALL)
+    assert list(standing_page.parts(suite.load(str(tmp_path / "mine.toml")))) == [""]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -73,6 +114,7 @@ def test_the_full_suite_goes_where_it_is_said_to() -> None:
         ('["1 ms", "2 ms"]', '["2 ms", "2 ms"]', r"window .*duration"),
         ('label = "25 Gb/s"\n', "", "called 'many-to-one:2'"),
         ('link = "25 Gb/s"', "lnk = 3", "unknown key lnk"),
+        ('label = "25 Gb/s"', "held_out = 3", "held_out"),
         ("duration =", "durations =", "duration: is|durations: no"),
     ],
 )
@@ -85,7 +127,7 @@ def test_what_is_wrong_with_a_suite_is_one_sentence(tmp_path: Path, old: str, ne
 
 
 def test_a_suite_that_is_not_there() -> None:
-    with pytest.raises(InputError, match=r"'huge'; .*full, quick"):
+    with pytest.raises(InputError, match=r"'huge'; .*families, full, quick"):
         suite.load("huge")
 
 
