@@ -158,7 +158,9 @@ def _with_pairs(
         divisor = program.nodes[counted.over]
         if counted.over not in operands[len(args) :]:
             operands.append(counted.over)
-            features.append(Feature(divisor.name or f"v{counted.over}", divisor.low, divisor.high))
+            own = divisor.name or f"v{counted.over}"
+            own = f"{own}_{counted.over}" if own in {feature.name for feature in features} else own
+            features.append(Feature(own, divisor.low, divisor.high))
         place = operands.index(counted.over, len(args))
         name = program.nodes[counted.x].name
         name = name if name and names[name] == 1 else f"{name or 'scaled'}_{k}"
