@@ -12,7 +12,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.suggest import meant
 from decision.ir.interface import AgentKind
 
-COUNTERS = ("cnp_count", "nack_count", "sent_bytes")
+COUNTERS = ("cnp_count", "nack_count", "sent_bytes", "acked_bytes", "marked_bytes")
 """Raw signals that count what happened between two decisions."""
 
 ALL = "all"
@@ -33,6 +33,8 @@ class Target:
     adapter_bytes: int
     lacks: tuple[str, ...] = ()
     """Raw signals that the device does not give: a policy that looks at one would be blind there."""
+    one_count: tuple[str, ...] = ()
+    """Raw signals that are one count on the device: a policy that compares them would be blind there."""
     drops: tuple[str, ...] = ()
     """Knobs that the device has no setting for: the adapter drops them, unless its integrator says where they go."""
     owner_bytes: int = 0
@@ -77,7 +79,7 @@ TARGETS = {
         ("rlcc_doca_pcc.c",),
         counts=COUNTERS,
         adapter_bytes=4,
-        lacks=("queue_bytes",),
+        lacks=("queue_bytes", "acked_bytes", "marked_bytes"),
         drops=("in_flight_bytes",),
         owner_bytes=4,
     ),
@@ -86,7 +88,7 @@ TARGETS = {
         104,
         ("linux-bpf/rlcc_bpf.c.j2", "linux-bpf/linux_bpf_shim.h.j2", "linux-bpf/README.md.j2"),
         (),
-        counts=("nack_count", "sent_bytes"),
+        counts=("nack_count", "sent_bytes", "acked_bytes", "marked_bytes"),
         adapter_bytes=20,
         lacks=("cnp_count", "queue_bytes"),
         keeps=("in_flight_bytes",),
@@ -99,9 +101,10 @@ TARGETS = {
         64,
         ("falcon-rue/rlcc_falcon_rue.c.j2", "falcon-rue/falcon_rue.h.j2", "falcon-rue/README.md.j2"),
         ("rlcc_falcon_rue.c",),
-        counts=("nack_count", "sent_bytes"),
+        counts=("nack_count", "sent_bytes", "acked_bytes"),
         adapter_bytes=4,
-        lacks=("cnp_count", "queue_bytes"),
+        lacks=("cnp_count", "queue_bytes", "marked_bytes"),
+        one_count=("sent_bytes", "acked_bytes"),
         keeps=("in_flight_bytes",),
     ),
 }
@@ -186,6 +189,12 @@ def misfit(
         return (
             f"the policy looks at {missing[0]}, which the target {target.name} does not give; choose another target or "
             f"distil a policy without it"
+        )
+    equal = [name for name in target.one_count if name in signals]
+    if len(equal) > 1:
+        return (
+            f"the policy looks at {' and '.join(equal)}, which are one count on the target {target.name}; choose "
+            f"another target or distil a policy with one of them"
         )
     adapter = adapter_bytes(target, signals, knobs, once_per_rtt)
     if flow_bytes + adapter > target.context_bytes:

@@ -45,6 +45,8 @@ class Batch:
     queue_bytes: NDArray[np.uint32]
     rate_q30: NDArray[np.uint32] = field(repr=False)
     device_rate_q20: NDArray[np.uint32] | None = field(default=None, repr=False)  # where it is asked for
+    acked_bytes: NDArray[np.uint32] | None = field(default=None, repr=False)  # where ``acks`` are
+    marked_bytes: NDArray[np.uint32] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return int(self.flow.size)
@@ -73,10 +75,12 @@ class ArrayEnv(Measured):
         in_flight: InFlight | None = None,
         probes: Probes | None = None,
         device_rate: bool = False,
+        acks: bool = False,
     ) -> None:
         """``in_flight``: what a flow may have in flight follows its rate so, whoever sets that. ``probes``: when flows
         ask for their RTT, where the network does not decide that. ``device_rate``: batches and records have the NIC's
-        own rate in force, and decisions go on from it (decision/policy/device_rate.py)."""
+        own rate in force, and decisions go on from it (decision/policy/device_rate.py). ``acks``: they have what was
+        acknowledged, and every packet is."""
         if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
             raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
         check_until(0, duration_ps)
@@ -85,7 +89,7 @@ class ArrayEnv(Measured):
         self.network = assembly.place(self.scenario, asked)[1]
         self.duration_ps = duration_ps
         self.rate_min_q30, self.rate_max_q30 = rate_min_q30, rate_max_q30
-        told = {"in_flight": in_flight is not None, "device_rate": device_rate}
+        told = {"in_flight": in_flight is not None, "device_rate": device_rate, "acks": acks}
         self.interfaces = (flow_interface([option for option, on in told.items() if on]),)
         self._in_flight = None if in_flight is None else self._params(in_flight, asked)
         flows = len(self.scenario.flows)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir.interface import Interface
-from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
+from decision.ir.interfaces.flow_rate import ACKED, CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
 from decision.policy.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
@@ -117,7 +117,7 @@ def build(
         steering.append(decider if baseline is None else baseline)
         flow_ends.append(End(steered, decider, agents))
     core = network_config(net, fabric)
-    core.set_ends([ends(asked, part) for part in parts_of(spec)])
+    core.set_ends([ends(asked, part, outside) for part in parts_of(spec)])
     # A FIFO marks a packet that leaves only when it has arrived; thresholds that change meanwhile must not.
     core.scheduled_ports |= net.mark_at_dequeue and len(cohorts) > 0
     flows_config = _scenario(scenario, fabric, net, int(seed), spec if isinstance(spec, Mix) else None)
@@ -151,8 +151,12 @@ def marking_at(gbps: float, net: Network) -> tuple[int, int, float]:
     return round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability
 
 
-def ends(network: Network, spec: Steering | None) -> "_core.Ends":
-    """Returns what the ends of flows do in a network, as their policy or baseline wants it."""
+def ends(network: Network, spec: Steering | None, outside: Interface) -> "_core.Ends":
+    """Returns what the ends of flows do in a network, as their policy or baseline wants it.
+
+    Each packet is acknowledged for a policy that is told what was acknowledged. ``outside``: interface of decisions
+    from outside.
+    """
     net = fitted(network, spec)
     core = _core.Ends()
     core.burst_packets = net.burst_packets
@@ -162,6 +166,7 @@ def ends(network: Network, spec: Steering | None) -> "_core.Ends":
     core.probe_first = net.probe_first
     core.selective_repeat = net.selective_repeat
     core.probe_a_context = net.probe_a_context and once_per_rtt_of(spec)
+    core.ack_each_packet = ACKED in (outside if spec is None else flows_interface(spec)).event_names
     if isinstance(spec, BaselineSpec):
         core.ack_each_packet = spec.acknowledge == "packet"
         core.telemetry = spec.needs_int

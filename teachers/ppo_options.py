@@ -87,5 +87,7 @@ class PpoConfig(RewardedConfig):
             )
         if self.policy.observation.device_rate:
             raise ValueError("PPO here trains flows that are not told the device's rate; leave device_rate out")
+        if self.policy.observation.acks:
+            raise ValueError("PPO here trains flows that are not told what was acknowledged; leave acks out")
         self.check_trainable("PPO")
         return self

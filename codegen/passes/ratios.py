@@ -30,7 +30,7 @@ def ratios(program: Program) -> dict[int, Division]:
         elsewhere = number in program.outputs or any(number in n.args and n.op is not Op.TREES for n in used)
         division = None if elsewhere or args.count(number) > 1 else division_of(program, number)
         asked = thresholds.get(k, [])
-        if division is not None and asked and min(asked) >= 0 and max(asked) < 1 << division.fraction_bits:
+        if division is not None and asked and min(asked) >= 0 and max(asked) < 1 << division.bits:
             found[k] = division
     return found
 

@@ -418,14 +418,15 @@ class Whole(Expression):
 
 @dataclass(frozen=True)
 class Quotient(Expression):
-    """x / max(y, 1), at most 1, floored to ``fraction_bits`` in integers: a step of restoring division a bit, exact and
-    without a divider. ``y`` leaves as many of its 32 bits free."""
+    """x / max(y, 1), at most 2^whole_bits, floored to ``fraction_bits`` in integers: a step of restoring division a
+    bit, exact and without a divider. ``y`` leaves as many of its 32 bits free as the quotient has."""
 
     x: Expression
     y: Expression
     fraction_bits: int
     names: tuple[str, str, str]
     note: str
+    whole_bits: int = 0
 
     @property
     def bits(self) -> int:
@@ -433,19 +434,20 @@ class Quotient(Expression):
 
     @property
     def highest(self) -> int:
-        return 1 << self.fraction_bits
+        return 1 << self.fraction_bits + self.whole_bits
 
     def floats(self, t: TapeBuilder) -> int:
         x = self.x.floats(t)
         quotient = t.step(FloatOp.DIV, x, t.step(FloatOp.MAX, self.y.floats(t), t.const(1.0)))
-        return t.step(FloatOp.MIN, quotient, t.const(1.0))
+        return t.step(FloatOp.MIN, quotient, t.const(2.0**self.whole_bits))
 
     def integers(self, n: Nodes) -> int:
         b, most = n.b, self.y.highest
-        assert most << self.fraction_bits < 2**32
+        assert most << self.fraction_bits + self.whole_bits < 2**32
         count, over = self.x.integers(n), self.y.integers(n)
         over = b.add(Op.MAX, (over, b.const(1)), name=self.names[0])
-        return divided(b, Division(count, over, most, self.fraction_bits), self.names[1], self.names[2], self.note)
+        division = Division(count, over, most, self.fraction_bits, self.whole_bits)
+        return divided(b, division, self.names[1], self.names[2], self.note)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,17 @@
 """Ratios that trees compare with thresholds: the division bit by bit, and the comparisons that say the same without it.
 
-    quotient    q = floor(held * 2^f / over), or 2^f where count >= over          held = min(count, greatest over)
-    multiples   q > t    if and only if    held * 2^f + 1 > (t + 1) * over        0 <= t < 2^f, over >= 1
+    quotient    q = floor(held * 2^f / over), or 2^(f+w) where count >= 2^w over    held = min(count, 2^w greatest over)
+    multiples   q > t    if and only if    held * 2^f + 1 > (t + 1) * over          0 <= t < 2^(f+w), over >= 1
 
-Proof. For count < over, q > t is held * 2^f / over >= t + 1, as t + 1 is whole; times over >= 1 that is the right side.
-For count >= over, q is 2^f > t, and held >= over, so that held * 2^f >= 2^f * over >= (t + 1) * over. A divisor of 0
-counts as 1 before either. Neither side leaves 32 bits: both are at most 2^f * greatest over + 1.
+Proof. For count < 2^w over, q > t is held * 2^f / over >= t + 1, as t + 1 is whole; times over >= 1 that is the right
+side. For count >= 2^w over, q is 2^(f+w) > t, and held >= 2^w over, so that held * 2^f >= 2^(f+w) over >= (t + 1) over.
+A divisor of 0 counts as 1 before either. Neither side leaves 32 bits: both are at most 2^(f+w) * greatest over + 1.
 
 ``with_quotients`` reads a program with such comparisons back: what it gives decides the same, node by node.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from decision.ir.forest import Branch, Forest, mapped
 from decision.ir.formats import U32_MAX
@@ -23,12 +23,19 @@ COUNTED = "_rank"
 
 @dataclass(frozen=True)
 class Division:
-    """min(count / over, 1) with ``fraction_bits``; ``most``: the greatest that ``over``, at least 1, can be."""
+    """min(count / over, 2^whole_bits) with ``fraction_bits``; ``most``: the greatest that ``over``, at least 1, can
+    be."""
 
     count: int
     over: int
     most: int
     fraction_bits: int
+    whole_bits: int = 0
+
+    @property
+    def bits(self) -> int:
+        """Its greatest quotient is 2 to this power."""
+        return self.fraction_bits + self.whole_bits
 
 
 @dataclass(frozen=True)
@@ -41,17 +48,19 @@ class Multiples:
 
 
 def held(b: ProgramBuilder, division: Division, name: str = "") -> int:
-    note = "at least as many: the ratio is 1"
-    return b.add(Op.MIN, (division.count, b.const(division.most)), name=name, note=note)
+    cap = division.whole_bits
+    note = f"at least {1 << cap} times as many: the ratio is {1 << cap}" if cap else "at least as many: the ratio is 1"
+    return b.add(Op.MIN, (division.count, b.const(division.most << cap)), name=name, note=note)
 
 
 def divided(b: ProgramBuilder, division: Division, held_name: str = "", name: str = "", note: str = "") -> int:
     """The quotient: a step of restoring division a bit, exact and without a divider."""
     bits, over = division.fraction_bits, division.over
-    below_one = b.add(Op.GT, (over, division.count))
+    end = b.add(Op.SHL, (over,), division.whole_bits) if division.whole_bits else over
+    below_end = b.add(Op.GT, (end, division.count))
     remainder = b.add(Op.SHL, (held(b, division, held_name),), bits, "remainder")
     quotient = b.const(0)
-    for bit in range(bits - 1, -1, -1):
+    for bit in range(division.bits - 1, -1, -1):
         part = b.add(Op.SHL, (over,), bit, "part") if bit else over
         short = b.add(Op.GT, (part, remainder))
         # Taken only where it is not short, so that nothing wraps.
@@ -59,7 +68,7 @@ def divided(b: ProgramBuilder, division: Division, held_name: str = "", name: st
         remainder = b.add(Op.SELECT, (short, remainder, less), 0, "remainder")
         more = b.add(Op.ADD, (quotient, b.const(1 << bit)), 0, "more")
         quotient = b.add(Op.SELECT, (short, quotient, more), 0, f"quotient_q{bits}")
-    return b.add(Op.SELECT, (below_one, quotient, b.const(1 << bits)), name=name, note=note)
+    return b.add(Op.SELECT, (below_end, quotient, b.const(1 << division.bits)), name=name, note=note)
 
 
 def division_of(program: Program, number: int) -> Division | None:
@@ -69,21 +78,29 @@ def division_of(program: Program, number: int) -> Division | None:
     node = nodes[number]
     if node.op is not Op.SELECT or nodes[node.args[0]].op is not Op.GT or nodes[node.args[2]].op is not Op.CONST:
         return None
-    over, count = nodes[node.args[0]].args
-    one = nodes[node.args[2]].imm
-    bits = one.bit_length() - 1
-    division = Division(count, over, nodes[over].high, bits)
-    if bits < 1 or one != 1 << bits or nodes[over].low < 1 or nodes[count].low < 0 or not _narrow(division):
+    end, count = nodes[node.args[0]].args
+    greatest = nodes[node.args[2]].imm
+    bits = greatest.bit_length() - 1
+    if bits < 1 or greatest != 1 << bits:
         return None
-    b = ProgramBuilder(program.forest, program.interface, network=program.network)
-    b.tables, b.state = list(program.tables), list(program.state)
-    for made in nodes:
-        b.add(made.op, made.args, made.imm, made.name, made.note)
-    return division if divided(b, division) == number else None
+    divisors = [(end, 0)]
+    if nodes[end].op is Op.SHL and nodes[end].imm < bits:
+        divisors.append((nodes[end].args[0], nodes[end].imm))
+    for over, whole in divisors:
+        division = Division(count, over, nodes[over].high, bits - whole, whole)
+        if nodes[over].low < 1 or nodes[count].low < 0 or not _narrow(division):
+            continue
+        b = ProgramBuilder(program.forest, program.interface, network=program.network)
+        b.tables, b.state = list(program.tables), list(program.state)
+        for made in nodes:
+            b.add(made.op, made.args, made.imm, made.name, made.note)
+        if divided(b, division) == number:
+            return division
+    return None
 
 
 def _narrow(division: Division) -> bool:
-    return (division.most << division.fraction_bits) + 1 <= U32_MAX
+    return (division.most << division.bits) + 1 <= U32_MAX
 
 
 def multiples(program: Program) -> dict[int, Multiples]:
@@ -119,7 +136,7 @@ def with_quotients(program: Program) -> Program:
 
 
 def _moved(division: Division, new: Mapping[int, int]) -> Division:
-    return Division(new[division.count], new[division.over], division.most, division.fraction_bits)
+    return replace(division, count=new[division.count], over=new[division.over])
 
 
 def _behind(program: Program, counted: Multiples) -> Division | None:
@@ -132,10 +149,13 @@ def _behind(program: Program, counted: Multiples) -> Division | None:
     least = nodes[scaled.args[0]] if scaled.op is Op.SHL else scaled
     if least.op is not Op.MIN or nodes[least.args[1]].op is not Op.CONST:
         return None
-    division = Division(least.args[0], counted.over, nodes[least.args[1]].imm, scaled.imm)
-    over = nodes[division.over]
-    sure = over.low >= 1 and over.high == division.most and nodes[division.count].low >= 0 and _narrow(division)
-    return division if sure and counted.factors[-1] <= 1 << division.fraction_bits else None
+    over, most = nodes[counted.over], nodes[least.args[1]].imm
+    whole = (most // over.high).bit_length() - 1 if over.high else -1
+    if whole < 0 or most != over.high << whole:
+        return None
+    division = Division(least.args[0], counted.over, over.high, scaled.imm, whole)
+    sure = over.low >= 1 and nodes[division.count].low >= 0 and _narrow(division)
+    return division if sure and counted.factors[-1] <= 1 << division.bits else None
 
 
 def _counted(program: Program, number: int) -> Multiples | None:

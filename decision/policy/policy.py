@@ -87,7 +87,8 @@ def _is_none(value: object) -> bool:
 class Observation(_Strict):
     """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
     the values of the operator's parameters. ``device_rate``: flows are told of their NIC's own rate in force;
-    ``target_ratio``: the target is an operator's parameter, and so many times the trained one."""
+    ``target_ratio``: the target is an operator's parameter, and so many times the trained one; ``acks``: flows are told
+    what was acknowledged, and how much of it by ACKs that echo an ECN mark."""
 
     interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOW_NAMES)
     """Interface of the agents: signals, parameters and knobs."""
@@ -103,6 +104,8 @@ class Observation(_Strict):
     """The NIC reports its own rate in force."""
     target_ratio: TargetRatio | None = Field(default=None, exclude_if=_is_none)
     """Operator's target over the trained one; makes the target a parameter."""
+    acks: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda told: not told)
+    """Flows are told what was acknowledged."""
     params: dict[str, Annotated[int, Field(strict=True)]] = Field(
         default_factory=dict, exclude_if=lambda params: not params
     )

@@ -39,6 +39,8 @@ std::unique_ptr<Cohort> FlowSite::settle(Decider *decider, const CohortConfig &c
     set_q30_.resize(n_.senders.size());
   if (probes && n_.net.context_flows > 1)
     shared_.resize(n_.senders.size());
+  if (probes && config.shape.signals >= kAlways + 2)
+    acked_.resize(n_.senders.size());
   return cohort;
 }
 
@@ -129,16 +131,25 @@ void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
       event[sent_bytes] += other.sent_bytes;
     });
   }
-  if (event.size() > device_rate_q20)
-    event[device_rate_q20] = static_cast<std::uint32_t>(std::ceil(s.rate / n_.net.rate_scale * 0x1p20));
+  if (tells_rate(event))
+    event[kAlways] = static_cast<std::uint32_t>(std::ceil(s.rate / n_.net.rate_scale * 0x1p20));
+  if (tells_acks(event)) {
+    Acked sum;
+    members(flow, [&](const Sender &other) {
+      sum.bytes += acked(other).bytes;
+      sum.marked += acked(other).marked;
+    });
+    event[event.size() - 2] = sum.bytes;
+    event[event.size() - 1] = sum.marked;
+  }
 }
 
 // What the device says, in the decision's own arithmetic (decision/policy/device_rate.py). 2^30 alone is line rate.
 std::uint32_t FlowSite::held(std::uint32_t known, Words event) const {
-  if (event.size() <= device_rate_q20)
+  if (!tells_rate(event))
     return known;
   const std::uint32_t rate = known <= kLineRateQ30 ? known : known & (kLineRateQ30 - 1);
-  return known - rate + std::min(rate, event[device_rate_q20] << 10);
+  return known - rate + std::min(rate, event[kAlways] << 10);
 }
 
 // Without `goes_on` there is no probe before the decision has taken effect.
@@ -146,6 +157,8 @@ void FlowSite::taken(std::uint32_t flow, Ps now, bool goes_on) {
   Sender &s = n_.senders[flow];
   s.probe_at = goes_on ? now + n_.net.probe_gap : kNoProbe;
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
+  if (!acked_.empty())
+    members(flow, [&](const Sender &other) { acked(other) = Acked{}; });
   if (shared_.empty())
     return;
   members(flow, [](Sender &other) { other.cnp_count = other.nack_count = other.sent_bytes = 0; });
@@ -159,6 +172,10 @@ void FlowSite::undecided(std::uint32_t flow, Words event) {
   s.cnp_count += event[cnp_count];
   s.nack_count += event[nack_count];
   s.sent_bytes += event[sent_bytes];
+  if (tells_acks(event)) {
+    acked_[flow].bytes += event[event.size() - 2];
+    acked_[flow].marked += event[event.size() - 1];
+  }
   if (!shared_.empty())
     shared_[context(flow)].decided_at = shared_[context(flow)].before_that;
 }
@@ -170,6 +187,8 @@ void FlowSite::refused(std::uint32_t flow, Ps now) { n_.senders[flow].probe_at =
 void FlowSite::merge(Words older, Knobs newer) const {
   for (const Signal counted : {cnp_count, nack_count, sent_bytes})
     newer[counted] += older[counted];
+  for (std::size_t i = newer.size() - (tells_acks(newer) ? 2 : 0); i < newer.size(); ++i)
+    newer[i] += older[i];
 }
 
 void FlowSite::in_force(std::uint32_t flow, Knobs knobs) const {
@@ -226,6 +245,8 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
   s.probe_at = now;
   s.probe_outstanding = false;
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
+  if (!acked_.empty())
+    acked_[flow] = Acked{};
   s.step = 0;
   const std::uint32_t of = context(flow);
   const bool shares = !shared_.empty() && joins(flow); // a context that goes on
@@ -263,6 +284,15 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
       given_[flow].pace = pace;
     }
   }
+}
+
+void FlowSite::count_acked(std::uint32_t flow, std::uint32_t psn, bool marked) {
+  const Sender &s = n_.senders[flow];
+  std::uint32_t bytes = (psn - s.acked_psn) * n_.net.payload_bytes;
+  if (psn == s.end_psn)
+    bytes -= n_.net.data_wire_bytes - n_.scenario.flows[flow].last_wire_bytes;
+  acked_[flow].bytes += bytes;
+  acked_[flow].marked += marked ? bytes : 0;
 }
 
 void FlowSite::on_ack(Ps now, const Control &control, std::uint32_t packets, bool was_blocked) {

@@ -42,8 +42,8 @@ public:
     nack_count,
     sent_bytes,
     queue_bytes,
-    device_rate_q20, // the first six where policies do not ask for it
-    kSignals
+    kAlways,
+    kSignals = kAlways + 3 // where policies ask for them: the device's rate (one), what was acknowledged (two)
   };
   // The knobs: the rate, Q0.30 of line rate, and the bytes that may be in flight. Without the second one the network's
   // own cap holds.
@@ -91,6 +91,11 @@ public:
   void on_cnp(Ps now, std::uint32_t flow);
   void on_loss(Ps now, std::uint32_t flow, bool was_blocked);
   void on_timeout(Ps now, std::uint32_t flow);
+  // What an ACK or a NACK acknowledges of a flow, for policies that are told of it.
+  void acknowledge(std::uint32_t flow, std::uint32_t psn, bool marked) {
+    if (!acked_.empty())
+      count_acked(flow, psn, marked);
+  }
   void on_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
     if (by(flow).timed)
       tell_sent(now, flow, bytes);
@@ -150,6 +155,15 @@ private:
     Ps decided_at = 0, before_that = 0;
   };
 
+  // Payload that was acknowledged since the last event that was taken, and of it by ACKs that echo an ECN mark.
+  struct Acked {
+    std::uint32_t bytes = 0, marked = 0;
+  };
+
+  static bool tells_rate(Words event) { return ((event.size() - kAlways) & 1) != 0; }
+  static bool tells_acks(Words event) { return ((event.size() - kAlways) & 2) != 0; }
+  Acked &acked(const Sender &s) { return acked_[static_cast<std::size_t>(&s - n_.senders.data())]; }
+  void count_acked(std::uint32_t flow, std::uint32_t psn, bool marked);
   const Steered &by(std::uint32_t flow) const { return steered_[n_.senders[flow].cohort]; }
   template <class Each> void members(std::uint32_t flow, Each each) const;
   bool joins(std::uint32_t flow) const;
@@ -179,6 +193,7 @@ private:
   std::vector<std::uint32_t> set_q30_; // where it does: each flow's rate as it was set last
   std::vector<Shared> shared_;         // of each flow, where contexts are shared
   std::vector<Given> given_;           // of each flow, where there are such agents
+  std::vector<Acked> acked_;           // of each flow, where policies are told
   std::uint32_t clock_offset_ = 0;
   Pcg32 noise_;
 };

@@ -42,6 +42,7 @@ void Transport::on_ack(Ps now, const Control &control) {
     return;
   const bool was_blocked = s.blocked();
   const std::uint32_t packets = s.absent > 0 ? n_.scoreboard.acknowledge(s, control.flow, psn) : psn - s.acked_psn;
+  flows_.acknowledge(control.flow, psn, control.marked);
   s.acked_psn = psn;
   s.next_psn = std::max(s.next_psn, psn);
   s.timed_at = now;
@@ -100,6 +101,7 @@ void Transport::on_nack(Ps now, std::uint32_t flow, std::uint32_t psn) {
   if (!s.active || psn < s.acked_psn)
     return;
   ++s.nack_count;
+  flows_.acknowledge(flow, psn, false);
   const bool was_blocked = s.blocked();
   s.go_back(psn, now);
   if (flows_.hears(s))

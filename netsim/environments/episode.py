@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir.formats import ACTION_BITS
-from decision.ir.interfaces.flow_rate import DEVICE_RATE
+from decision.ir.interfaces.flow_rate import ACKED, DEVICE_RATE, MARKED
 from decision.ir.tape import Reading
 from netsim.arrays import Batch
 from netsim.environments.task import Task
@@ -89,7 +89,9 @@ def _reading(
         "sent_bytes": batch.sent_bytes.astype(np.float64),
         "queue_bytes": batch.queue_bytes.astype(np.float64),
     }
-    if batch.device_rate_q20 is not None:
-        event[DEVICE_RATE] = batch.device_rate_q20.astype(np.float64)
+    for name in (DEVICE_RATE, ACKED, MARKED):
+        told: NDArray[np.uint32] | None = getattr(batch, name)
+        if told is not None:
+            event[name] = told.astype(np.float64)
     action = (previous_multiplier - 1.0) * 2.0**ACTION_BITS
     return Reading(event, known, batch.rate_q30.astype(np.float64), {"action": action})

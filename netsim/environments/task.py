@@ -74,6 +74,7 @@ class Task:
             rate_max_q30=self.limits.rate_max,
             rate_initial_q30=self.limits.rate_initial,
             device_rate=self.observation.device_rate,
+            acks=self.observation.acks,
         )
 
     # --- the observation: a row of window x features, newest decision first -------------------------------------------

@@ -54,10 +54,11 @@ def make_student(
     window: int = 1,
     bias: int = 0,
     base_rtt: str = "8192 ns",
+    acks: bool = False,
 ) -> Student:
     """A student as if distilled: observation and limits of the RL-CC recipe around the given trees."""
     path = {"base_rtt": base_rtt, "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
-    observation = Observation.model_validate({"window": window, **path, "features": features})
+    observation = Observation.model_validate({"window": window, **path, "acks": acks, "features": features})
     mapped: AnyAction = TypeAdapter(AnyAction).validate_python(action)
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"})
     ensemble = Forest(feature_names(observation), trees, (bias,), mapped.leaf_bits)

@@ -92,6 +92,7 @@ def from_outside() -> Callable[..., Any]:
             in_flight=policy.in_flight,
             probes=policy.probes,
             device_rate=policy.observation.device_rate,
+            acks=policy.observation.acks,
         )
         done = 0
         while (batch := env.recv()) is not None:

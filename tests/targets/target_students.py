@@ -14,7 +14,8 @@ from decision.policy.start import Start
 from decision.policy.student import Student
 
 LARGEST = {"action": 9000, "congestion": 400_000, "rtt_inflation": 4000, "rate": 1 << 20, "cnp": 255, "nack": 255}
-LARGEST |= {"rtt_ns": 1_000_000, "response_ns": 4_000_000}
+LARGEST |= {"rtt_ns": 1_000_000, "response_ns": 4_000_000, "acked_bytes": 4_000, "marked_bytes": 256}
+LARGEST |= {"sent_bytes_over_acked": 1024}
 """Where thresholds of a feature lie, by how its name begins: each branch is taken now and then."""
 
 
@@ -27,11 +28,20 @@ CARRYING: list[dict[str, Any]] = [
 """Features whose values a context carries on; none is of CNPs, which some devices do not tell."""
 
 
+ACKING: list[dict[str, Any]] = [
+    {"kind": "ratio", "of": "sent_bytes", "over": "acked_bytes", "over_unit": 1024, "at_most": 4},
+    {"kind": "ratio", "of": "marked_bytes", "over": "acked_bytes"},
+    {"kind": "level", "signal": "acked_bytes", "unit": 16},
+]
+"""Features of what was acknowledged: the send ratio, the ECN fraction of ACKs, delivered bytes."""
+
+
 def grown(kinds: list[Any], action: int, *, trees: int, depth: int = 4, window: int = 2, seed: int = 1) -> Student:
     """A student with random trees over these features, by their kind or as they are."""
     rng = np.random.default_rng(seed)
     features = [FEATURES[kind] if isinstance(kind, str) else kind for kind in kinds]
-    names = make_student(features, ACTIONS[action], (), window=window).forest.features
+    acks = any("acked_bytes" in str(feature) for feature in features)
+    names = make_student(features, ACTIONS[action], (), window=window, acks=acks).forest.features
 
     def split() -> tuple[int, int]:
         feature = int(rng.integers(len(names)))
@@ -42,7 +52,7 @@ def grown(kinds: list[Any], action: int, *, trees: int, depth: int = 4, window: 
         oblivious(tuple(split() for _ in range(depth)), tuple(rng.integers(-4000, 4000, 1 << depth).tolist()))
         for _ in range(trees)
     )
-    return make_student(features, ACTIONS[action], drawn, window=window, bias=-17)
+    return make_student(features, ACTIONS[action], drawn, window=window, bias=-17, acks=acks)
 
 
 TABLES = {"start": Start(), "in_flight": InFlight(), "probes": Probes(after="16 KiB", latest="150 us", first=3)}
@@ -71,3 +81,6 @@ STUDENTS["once"] = with_options(STUDENTS["counting"], "once_per_rtt")
 STUDENTS["all-once"] = with_options(STUDENTS["rl_cc"], "start", "in_flight", "once_per_rtt")
 STUDENTS["losing-once"] = with_options(STUDENTS["losing"], "once_per_rtt")
 STUDENTS["tunable"] = with_options(STUDENTS["rl_cc"], "target_ratio")
+STUDENTS["acks"] = grown(ACKING, 1, trees=6, window=1)
+STUDENTS["delivered"] = grown(ACKING[2:], 1, trees=6, window=1)
+"""Of ``acks`` what Falcon tells."""

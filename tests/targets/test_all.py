@@ -14,7 +14,14 @@ STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 
 @pytest.mark.parametrize(
     ("student", "left_out"),
-    [("rl_cc", set()), ("counting", {"linux-bpf", "falcon-rue"}), ("options", set()), ("told", set())],
+    [
+        ("rl_cc", set()),
+        ("counting", {"linux-bpf", "falcon-rue"}),
+        ("options", set()),
+        ("told", set()),
+        ("acks", {"doca-pcc", "falcon-rue"}),
+        ("delivered", {"doca-pcc"}),
+    ],
 )
 def test_every_target_that_the_policy_fits_has_its_folder(student, left_out, firmware, host_compiler, run, tmp_path):
     folder = firmware(student, ALL)
@@ -22,6 +29,7 @@ def test_every_target_that_the_policy_fits_has_its_folder(student, left_out, fir
     assert set(details["left_out"]) == left_out
     assert {path.name for path in folder.iterdir() if path.is_dir()} == set(TARGETS) - left_out
     assert "cnp_count" in details["left_out"].get("linux-bpf", "cnp_count")
+    assert "acked_bytes" in details["left_out"].get("doca-pcc", "acked_bytes")
     for name in set(TARGETS) - left_out:
         assert (folder / name / "README.md").read_text().startswith("# ")
         for source in (folder / name).glob("*.c"):
@@ -55,6 +63,10 @@ def test_the_bpf_adapter_builds_from_its_folder(firmware, run, tmp_path):
         ("doca-pcc", {"cnp_count", "sent_bytes"}, 40, 1, r"52 bytes \(40 .*, 12 "),
         ("connectx6dx", {"cnp_count"}, 116, 1, "takes 124 bytes"),
         ("falcon-rue", {"queue_bytes"}, 12, 1, "queue_bytes, .*falcon-rue"),
+        ("doca-pcc", {"acked_bytes"}, 12, 1, "acked_bytes, .*doca-pcc"),
+        ("doca-pcc", {"marked_bytes"}, 12, 1, "marked_bytes, .*doca-pcc"),
+        ("falcon-rue", {"marked_bytes"}, 12, 1, "marked_bytes, .*falcon-rue"),
+        ("falcon-rue", {"sent_bytes", "acked_bytes"}, 12, 1, "sent_bytes and acked_bytes, .*falcon-rue"),
         ("falcon-rue", {"nack_count"}, 60, 1, r"68 bytes \(60 .*, 8 .* 64"),
     ],
 )

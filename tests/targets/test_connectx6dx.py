@@ -8,7 +8,7 @@ import pytest
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
-from decision.ir.interfaces.flow_rate import DEVICE_RATE, FLOW_RATE
+from decision.ir.interfaces.flow_rate import ACKED, DEVICE_RATE, FLOW_RATE, MARKED
 
 ENGINE = Path(__file__).parent / "devices" / "engine.c"
 SET = "-DRLCC_SET_IN_FLIGHT(of,bytes)=do { extern uint32_t device_in_flight; device_in_flight = (bytes); } while (0)"
@@ -17,9 +17,9 @@ SOURCES = ("rlcc_policy.c", "rlcc_rl_algo.c", ENGINE)
 
 
 class Event(ctypes.Structure):
-    """The last signal is of students that ask for it."""
+    """The last signals are of students that ask for them: the rate in force, or in its place what was acknowledged."""
 
-    _fields_ = tuple((name, ctypes.c_uint32) for name in (*FLOW_RATE.event_names, DEVICE_RATE))
+    _fields_ = tuple((name, ctypes.c_uint32) for name in (*FLOW_RATE.event_names, "first", "second"))
 
 
 class Engine:
@@ -33,8 +33,10 @@ class Engine:
     def event(self, flow: int, *, is_response: bool, **signals: int) -> tuple[int, ...]:
         """Rate, whether a probe is asked for, and the other fields of the result."""
         context = self.contexts.setdefault(flow, (ctypes.c_uint32 * 30)())
-        size = 24 + 4 * (DEVICE_RATE in signals)
-        ctypes.memmove(ctypes.addressof(Event.in_dll(self.code, "engine_event")), ctypes.byref(Event(**signals)), size)
+        more = [signals.pop(name) for name in (DEVICE_RATE, ACKED, MARKED) if name in signals]
+        event = Event(**signals, **dict(zip(("first", "second"), more, strict=False)))
+        size = 24 + 4 * len(more)
+        ctypes.memmove(ctypes.addressof(Event.in_dll(self.code, "engine_event")), ctypes.byref(event), size)
         ctypes.c_int32.in_dll(self.code, "engine_is_response").value = is_response
         answer = (ctypes.c_uint32 * 3)()
         self.code.engine_call(context, self.memory, answer)
@@ -65,6 +67,8 @@ def drive(path: Path, student: str, *, events: int = 600, caps: bool = False, te
             "nack_count": int(rng.integers(3)),
             "sent_bytes": int(rng.integers(1 << 14)),
         }
+        if ACKED in program.interface.event_names:
+            more |= {ACKED: int(rng.integers(1 << 15)), MARKED: int(rng.integers(1 << 13))}
         model.count(**more)
         sent, answered = round_trips(rng)
         timestamps = {"request_sent_ns": sent, "response_ns": answered}
@@ -85,7 +89,8 @@ def drive(path: Path, student: str, *, events: int = 600, caps: bool = False, te
 
 @pytest.mark.parametrize("student", STUDENTS)
 def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
-    assert drive(library(firmware(student, "connectx6dx"), *SOURCES), student) == []
+    tells = ("-DENGINE_TELLS_ACKS",) if ACKED in STUDENTS[student].program().interface.event_names else ()
+    assert drive(library(firmware(student, "connectx6dx"), *tells, *SOURCES), student) == []
 
 
 def test_an_engine_may_tell_the_rate_in_force(firmware, library):
@@ -114,6 +119,13 @@ MUTANTS = {
     "rate cut": ("0xFFFFFFU", "0xFFFFFU"),
     "credits claimed": ("results->credits = 0U", "results->credits = 1U"),
 }
+
+
+@pytest.mark.parametrize("name", ["acked_bytes", "marked_bytes"])
+def test_what_was_acknowledged_is_added_up(name, firmware, library):
+    edit = ("rlcc_rl_algo.c", f"memory.context.{name} += event.{name}", f"memory.context.{name} = event.{name}")
+    path = library(firmware("acks", "connectx6dx"), "-DENGINE_TELLS_ACKS", *SOURCES, edit=edit)
+    assert drive(path, "acks") != []
 
 
 @pytest.mark.parametrize("name", MUTANTS)

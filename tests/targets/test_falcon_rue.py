@@ -18,7 +18,7 @@ from decision.artefact.manifest import opened
 from decision.ir.formats import U32_MAX
 from decision.policy.once_per_rtt import decides_once
 
-FITTING = [name for name in STUDENTS if name not in ("counting", "once")]  # events tell of no CNPs
+FITTING = [name for name in STUDENTS if name not in ("counting", "once", "acks")]  # events tell of no CNPs nor marks
 ADAPTER = "rlcc_falcon_rue.c"
 SOURCES = ("rlcc_policy.c", ADAPTER)
 NO_RESOURCES = 1
@@ -47,7 +47,10 @@ LEAST, MOST = Tuned(1, 1024, 1, 1, 1, 1), Tuned(2**24 - 1, 2**21 - 1, 2047, 2**2
 def words_of(student: str, policy: dict[str, int], tuned: Tuned) -> tuple[int, ...]:
     """An rlcc_rue_params; the size of a packet is there where something counts bytes."""
     own = list(vars(tuned).values())
-    return (*policy.values(), *(own if student in ("losing", "options", "losing-once", "all-once") else own[:-1]))
+    return (
+        *policy.values(),
+        *(own if student in ("losing", "options", "losing-once", "all-once", "delivered") else own[:-1]),
+    )
 
 
 @dataclass
@@ -70,7 +73,8 @@ class Connection:
         if kind == RETRANSMISSION or (kind == NACK and event["nack_code"] == NO_RESOURCES):
             self.flow.count(nack_count=1)
         if kind in (ACK, NACK):
-            self.flow.count(sent_bytes=event["num_packets_acked"] * tuned.packet_bytes)
+            acked = event["num_packets_acked"] * tuned.packet_bytes
+            self.flow.count(sent_bytes=acked, acked_bytes=acked)
             samples = {"delay_state": delay, "rtt_state": rtt}
             if self.flow.rate == 0 or passed >= rtt:
                 sent, ns = 0, int(delay * UNIT)
@@ -225,6 +229,11 @@ def test_memory_that_something_else_has_overwritten_stays_at_line_rate(gen, firm
     assert said[0] == said[1]
 
 
+def test_a_policy_that_hears_of_marks_is_refused(firmware):
+    with pytest.raises(Exception, match=r"marked_bytes, .*falcon-rue"):
+        firmware("acks", "falcon-rue")
+
+
 def test_a_policy_that_hears_of_cnps_is_refused(firmware):
     with pytest.raises(Exception, match=r"cnp_count, .*falcon-rue"):
         firmware("counting", "falcon-rue")
@@ -258,6 +267,10 @@ MUTANTS = {
         "0 stays new": ("(params->policy.rate_initial_q30 >> 10U) + 1U", "params->policy.rate_initial_q30 >> 30U"),
         "a response not cleared": ("line->word[i] = 0U", "line->word[i] &= 15U"),
         "a field torn at a word": ("line->word[first + 1U] |= kept >> after", "line->word[first + 1U] |= 0U"),
+    },
+    "delivered": {
+        "packets for bytes": ("signals->packets_acked * params->packet_bytes", "signals->packets_acked"),
+        "bytes kept": ("    connection->acked_bytes = 0U;\n", ""),
     },
     "options": {
         "no cap": ("(capped < RUE_WINDOW_ONE) ? RUE_WINDOW_ONE : capped", "most"),

@@ -22,7 +22,7 @@ CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding",
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 LICENCE = '-DRLCC_BPF_LICENCE="GPL"'
 LINE_RATE = 12_500_000_000
-FITTING = ("rl_cc", "table", "losing", "options", "told", "losing-once", "all-once")
+FITTING = ("rl_cc", "table", "losing", "options", "told", "losing-once", "all-once", "acks", "delivered")
 WIDTHS = {"uint32_t": 4, "int32_t": 4, "uint16_t": 2, "int16_t": 2}
 
 
@@ -46,6 +46,22 @@ class CappedSock(ctypes.Structure):
     """.. where the policy is told of the owner's cap."""
 
     _fields_ = (TcpSock._fields_[0], ("sk_max_pacing_rate", ctypes.c_uint64), *TcpSock._fields_[1:])
+
+
+class AckedSock(ctypes.Structure):
+    """.. where the policy looks at what was acknowledged."""
+
+    _fields_ = (*TcpSock._fields_, ("bytes_acked", ctypes.c_uint64))
+
+
+class MarkedSock(ctypes.Structure):
+    """.. and at how much of it was marked."""
+
+    _fields_ = (*AckedSock._fields_, ("delivered_ce", ctypes.c_uint32))
+
+
+SOCKS: dict[str, type[ctypes.Structure]] = {"told": CappedSock, "acks": MarkedSock, "delivered": AckedSock}
+"""Of students whose adapter reads more of a socket."""
 
 
 class AckSample(ctypes.Structure):
@@ -143,13 +159,14 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
     rng, losses = np.random.default_rng(11), np.random.default_rng(12)
     tuned = Tuning(STUDENTS[student].params())
     told = "device_rate_q20" in STUDENTS[student].observation.agents.event_names
-    sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10, mss_cache=536), Flow(STUDENTS[student].program())
+    sock, flow = SOCKS.get(student, TcpSock)(snd_cwnd=10, mss_cache=536), Flow(STUDENTS[student].program())
     once = decides_once(STUDENTS[student].program())
     most = 2**64 - 1
     sock.icsk_ca_priv[:] = [0x0000000100000001] * 13  # another's leavings
     now, decided, rtt, least = 2**32 - 3000, 0, 0, 0  # the 32 bits of the time wrap soon
     wrong = []
     sock.lost, sock.bytes_sent = 2**32 - 40, 2**32 - 10**5  # these wrap too
+    sock.bytes_acked, sock.delivered_ce, marks = 2**32 - 10**5, 2**32 - 10, 0
     side.tune(tuned.words())  # without the adapter's slow start, which has a test of its own
     if "brake_above_q10" in tuned.params:  # nothing but a loss ends a long start
         tuned.start = 1 << 24
@@ -187,7 +204,10 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
             int(losses.integers(20_000)),
         )
         sock.lost, sock.bytes_sent = (sock.lost + lost) & 0xFFFFFFFF, sock.bytes_sent + sent
-        flow.count(nack_count=lost, sent_bytes=sent)
+        acked, marked = number * 7919 % 30_000, number * 31 % 5
+        sock.bytes_acked += acked
+        sock.delivered_ce, marks = (sock.delivered_ce + marked) % 2**32, marks + marked
+        flow.count(nack_count=lost, sent_bytes=sent, acked_bytes=acked)
         measured = measured if number else -1
         sample = AckSample(1, measured)
         side.call("rlcc_pkts_acked", sock, sample)
@@ -205,6 +225,8 @@ def drive(side: OnHost | InVm, student: str, *, acks: int = 250) -> list[str]:
             if once:  # the policy's clock goes on by what has passed
                 clock = flow.state.get("decided_ns", 0) + (1000 * min(passed, 4_294_967) >> tuned.shift)
                 sent_ns, response_ns = (clock - response_ns) % 2**32, clock % 2**32
+            flow.count(marked_bytes=marks * sock.mss_cache)
+            marks = 0
             flow.decide(tuned.of_new(), request_sent_ns=sent_ns, response_ns=response_ns, device_rate_q20=in_force)
             if flow.late:
                 wrong.append(f"ack {number}: late")
@@ -244,7 +266,7 @@ def opened_wrongly(side: OnHost | InVm, student: str, *, connections: int = 60) 
         tuned.params |= {"base_rtt_recip_q42": 2**42 // max(1000 * base_us >> tuned.shift, 1)}
         side.tune(tuned.words())
         mss = int(rng.choice([536, 1448, 8948]))
-        sock, flow = (CappedSock if told else TcpSock)(snd_cwnd=10, mss_cache=mss), Flow(STUDENTS[student].program())
+        sock, flow = SOCKS.get(student, TcpSock)(snd_cwnd=10, mss_cache=mss), Flow(STUDENTS[student].program())
         most = tuned.line_rate // 5 if told and number % 2 else 2**64 - 1
         if told:
             sock.sk_max_pacing_rate = most
@@ -348,6 +370,13 @@ MUTANTS = {
         "bytes for packets": ("context->in_flight_bytes / mss", "context->in_flight_bytes"),
     },
 }
+MUTANTS["acks"] = {
+    "bytes sent for bytes acknowledged": ("(uint32_t)tp->bytes_acked - context", "(uint32_t)tp->bytes_sent - context"),
+    "acknowledged twice": ("        context->acked_bytes = (uint32_t)tp->bytes_acked;", ""),
+    "packets for bytes": ("(tp->delivered_ce - context->marked_bytes) * (uint32_t)rlcc_payload(tp)",
+                          "(tp->delivered_ce - context->marked_bytes)"),
+    "marked twice": ("        context->marked_bytes = tp->delivered_ce;", ""),
+}  # fmt: skip
 MUTANTS["told"] = {
     "the cap not told": ("most < ((full * rate_q20) >> 20U)", "most < 0U"),
     "the cap not kept": ("(asked < most) ? asked : most", "asked"),

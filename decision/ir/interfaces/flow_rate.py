@@ -10,6 +10,7 @@ are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of li
     device_rate the event carries the NIC's own rate in force, where the device changes it
                 (decision/policy/device_rate.py)
     target_ratio the operator turns the target of the congestion features (decision/policy/target.py)
+    acks        the event carries what was acknowledged, and how much of it by ACKs that echo an ECN mark
 """
 
 from collections.abc import Callable, Collection
@@ -41,6 +42,8 @@ RATES = (1, LINE_RATE_Q30)
 DEVICE_RATE = "device_rate_q20"
 CONGESTION_GAIN = "congestion_gain_q28"
 TARGET_RATIO = "target_ratio"
+ACKED = "acked_bytes"
+MARKED = "marked_bytes"
 
 DELAYS_NS = (270_336, 73_728, 24_576, 16_384, 491_520)
 QUEUES_BYTES = tuple(12 * delay for delay in DELAYS_NS)
@@ -236,11 +239,33 @@ def _with_target_ratio(flow: Interface) -> Interface:
     return replace(flow, params=(*flow.params, gain))
 
 
+def _with_acks(flow: Interface) -> Interface:
+    acked = Signal(
+        ACKED,
+        "bytes",
+        "payload acknowledged since the flow's last decision",
+        LogUniform(1e3, 1e7),
+        beside={"event.sent_bytes": SENT_BYTES},
+    )
+    marked = Signal(
+        MARKED,
+        "bytes",
+        "of these, by ACKs that echo an ECN mark",
+        LogUniform(1, 1e7, zero=0.5),
+        grows=(0, 2**30),
+        beside={f"event.{ACKED}": SENT_BYTES},
+    )
+    return replace(
+        flow, event=(*flow.event, acked, marked), mixes=(*flow.mixes, ((f"event.{ACKED}", f"event.{MARKED}"),))
+    )
+
+
 OPTIONS: dict[str, Callable[[Interface], Interface]] = {
     "start": _with_start,
     "in_flight": _with_in_flight,
     "device_rate": _with_device_rate,
     "target_ratio": _with_target_ratio,
+    "acks": _with_acks,
 }
 """By the table of policy.toml that asks for each, or its observation's key, in the order in which they add to the
 interface."""

@@ -25,6 +25,7 @@ from decision.policy.features.feature import Feature, Place
 
 NAME = r"^[a-z][a-z0-9_]{0,47}$"
 MOST_BACK = 16
+MOST_RATIO = 256
 MOST_COUNTED = 2**16 - 2
 """With the decision itself 16 bits hold it."""
 
@@ -179,8 +180,9 @@ class Change(_OfSignal):
 
 
 class Ratio(Feature):
-    """One signal over another signal or parameter, at most 1; both in whole multiples of powers of two, fewer than one
-    of ``over`` counting as one."""
+    """One signal over another signal or parameter, at most ``at_most``; both in whole multiples of powers of two, fewer
+    than one of ``over`` counting as one. Sent over acknowledged bytes is Aurora's send ratio; marked over acknowledged
+    bytes the ECN fraction of ACKs."""
 
     kind: Literal["ratio"]
     of: Named
@@ -193,13 +195,22 @@ class Ratio(Feature):
     """Step of the denominator, in its unit; a power of two."""
     fraction_bits: int = Field(default=8, strict=True, ge=1, le=16)
     """Fraction bits of the integer."""
+    at_most: Annotated[Power, Field(le=MOST_RATIO)] = Field(default=1, exclude_if=lambda most: most == 1)
+    """Largest value; a greater ratio is clipped to it."""
 
     @model_validator(mode="after")
     def _room(self) -> "Ratio":
-        if self.over_unit < 1 << self.fraction_bits:
-            least = 1 << self.fraction_bits
-            raise ValueError(f"over_unit is {self.over_unit}; {self.fraction_bits} fraction bits need {least} or more")
+        least = self.at_most << self.fraction_bits
+        if self.over_unit < least:
+            up_to = f" up to {self.at_most}" if self.at_most > 1 else ""
+            raise ValueError(
+                f"over_unit is {self.over_unit}; {self.fraction_bits} fraction bits{up_to} need {least} or more"
+            )
         return self
+
+    @property
+    def whole_bits(self) -> int:
+        return self.at_most.bit_length() - 1
 
     @property
     def name(self) -> str:
@@ -211,7 +222,7 @@ class Ratio(Feature):
 
     @property
     def storage(self) -> str:
-        return "uint16" if self.fraction_bits < 16 else "uint32"
+        return "uint16" if self.fraction_bits + self.whole_bits < 16 else "uint32"
 
     @property
     def format(self) -> tuple[float, float]:
@@ -220,10 +231,11 @@ class Ratio(Feature):
     def expression(self, place: Place) -> Expression:
         of = Whole(place.source(self.of), self.of_unit.bit_length() - 1)
         over = Whole(place.source(self.over), self.over_unit.bit_length() - 1)
-        return Quotient(of, over, self.fraction_bits, (f"{self.over}_units", f"{self.of}_held", self.name), self.words)
+        names = (f"{self.over}_units", f"{self.of}_held", self.name)
+        return Quotient(of, over, self.fraction_bits, names, self.words, self.whole_bits)
 
     def meaning(self) -> str:
-        return f"{self.name}: {self.words}, at most 1, Q{self.fraction_bits}"
+        return f"{self.name}: {self.words}, at most {self.at_most}, Q{self.fraction_bits}"
 
 
 class Present(Feature):

@@ -14,7 +14,7 @@ from codegen.tree_body import StudentBody
 from decision.artefact.manifest import writing
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
-from decision.ir.interpret import evaluate
+from decision.ir.interpret import evaluate, trace
 from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.quotients import Division, divided, division_of
 from decision.ir.ranks import same_decision, with_values
@@ -54,15 +54,57 @@ def knobs(program: Program, params: dict[str, int]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("bits", [1, 2, 3])
-def test_a_ratio_is_above_a_threshold_where_the_dividend_is_above_its_multiple(bits: int) -> None:
+@pytest.mark.parametrize("whole", [0, 1, 2])
+def test_a_ratio_is_above_a_threshold_where_the_dividend_is_above_its_multiple(bits: int, whole: int) -> None:
     for most in range(1, 9):
         for over in range(most + 1):  # 0 counts as 1
             divisor = max(over, 1)
-            for count in range(3 * most):
-                quotient = (count << bits) // divisor if count < divisor else 1 << bits
-                dividend = (min(count, most) << bits) + 1
-                for t in range(1 << bits):
+            for count in range(3 * most << whole):
+                quotient = (count << bits) // divisor if count < divisor << whole else 1 << bits + whole
+                dividend = (min(count, most << whole) << bits) + 1
+                for t in range(1 << bits + whole):
                     assert (quotient > t) == (dividend > (t + 1) * divisor)
+
+
+@pytest.mark.parametrize("whole", [0, 1, 4])
+def test_a_division_is_read_back_and_is_the_quotient_up_to_its_end(whole: int) -> None:
+    made = student()
+    b = ProgramBuilder(made.forest, FLOW_RATE)
+    over = b.add(Op.MAX, (b.add(Op.SHR, (b.event("sent_bytes"),), 12), b.const(1)))
+    division = Division(b.event("cnp_count"), over, b.nodes[over].high, 8, whole)
+    number = divided(b, division)
+    program = Program(b.interface, tuple(b.nodes), (), (), b.forest)
+    assert division_of(program, number) == division
+    rng = np.random.default_rng(5)
+    count, sent = (
+        rng.integers(0, 2**32, (2, 20_000), dtype=np.uint64) >> rng.integers(0, 32, (2, 20_000), np.uint64)
+    ).astype(np.int64)
+    event = {name: np.zeros(20_000, np.int64) for name in FLOW_RATE.event_names} | {
+        "cnp_count": count,
+        "sent_bytes": sent,
+    }
+    divisor = np.maximum(sent >> 12, 1)
+    expected = np.minimum((count << 8) // divisor, 1 << 8 + whole)
+    assert np.array_equal(trace(program, event, made.params(), {})[number], expected)
+    assert (expected < 1 << 8 + whole).sum() > 3000 < (expected == 1 << 8 + whole).sum()
+
+
+def test_a_ratio_up_to_four_is_asked_for_by_multiples_and_read_back() -> None:
+    ratio = {"kind": "ratio", "of": "sent_bytes", "over": "acked_bytes", "over_unit": 1024, "at_most": 4}
+    trees = (oblivious(((0, 256), (0, 300)), (655, 0, -3000, -8192)), oblivious(((0, 1023),), (55, -20)))
+    made = make_student([ratio], ACTIONS[0], trees, acks=True)
+    program = made.program()
+    rewritten = with_tests(program)
+    assert [each.whole_bits for each in ratios(program).values()] == [2]
+    assert same_decision(with_values(rewritten), program)
+    rng = np.random.default_rng(4)
+    event = {
+        name: rng.integers(0, 2**32, 50_000) >> rng.integers(0, 32, 50_000) for name in program.interface.event_names
+    }
+    context = {s.name: np.zeros(50_000, np.int64) for s in program.state}
+    one, other = (evaluate(each, event, made.params(), context)[0][0] for each in (program, rewritten))
+    assert np.array_equal(one, other)
+    assert len(np.unique(one)) == 3
 
 
 def test_threshold_tests_decide_as_the_division_does() -> None:

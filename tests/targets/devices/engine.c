@@ -12,6 +12,10 @@ int32_t rlcc_read_event(const mlnx_cc_algo_ctxt_t *ctxt, mlnx_cc_event_general_a
     out->nack_count = engine_event.nack_count;
     out->sent_bytes = engine_event.sent_bytes;
     out->queue_bytes = engine_event.queue_bytes;
+#ifdef ENGINE_TELLS_ACKS
+    out->acked_bytes = engine_event.acked_bytes;
+    out->marked_bytes = engine_event.marked_bytes;
+#endif
     if (engine_is_response != 0) {
         out->request_sent_ns = engine_event.request_sent_ns;
         out->response_ns = engine_event.response_ns;
