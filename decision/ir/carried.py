@@ -115,10 +115,10 @@ class Average(InRange):
     def stepped(self, n: Nodes, kept: int) -> tuple[int, int]:
         b, x, most = n.b, self.x.integers(n), self.x.highest << self.shift
         before = self.bounded(b, one_less(b, kept), most)
-        first = b.add(Op.SHL, (x,), self.shift)
-        scaled = b.add(Op.SELECT, (is_new(b, kept), first, before), 0, f"{self.name}_scaled", f"x 2^{self.shift}")
-        left = b.add(Op.SUB, (scaled, b.add(Op.SHR, (scaled,), self.shift)))
-        after = b.add(Op.ADD, (left, x), 0, f"{self.name}_new")
+        left = b.add(Op.SUB, (before, b.add(Op.SHR, (before,), self.shift)))
+        # The choice stands behind the sum: in front of it compilers cancel x 2^shift >> shift, which the prover keeps.
+        first, later = b.add(Op.SHL, (x,), self.shift), b.add(Op.ADD, (left, x), 0, f"{self.name}_later")
+        after = b.add(Op.SELECT, (is_new(b, kept), first, later), 0, f"{self.name}_scaled", f"x 2^{self.shift}")
         value = b.add(Op.SHR, (after,), self.shift, self.name, self.note)
         return b.add(Op.ADD, (after, b.const(1))), value
 

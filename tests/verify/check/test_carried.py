@@ -44,7 +44,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "decaying count of many": {"kind": "decaying_count", "signal": "cnp_count", "shift": 7, "most": 1 << 20},
     "interval": {"kind": "interval", "signal": "response_ns"},
 }
-CHEAP_WITH_GCC = ("minimum", "above the minimum", "streak", "decaying count")
+CHEAP_WITH_GCC = ("minimum", "above the minimum", "streak", "decaying count", "average", "average of bytes", "interval")
 MUTANTS: dict[str, tuple[str, str, str]] = {
     "an edited threshold": ("minimum", "rtt_ns_least > 200U", "rtt_ns_least > 201U"),
     "an average of other weight": ("average", "rtt_ns_average_4_scaled >> 2U", "rtt_ns_average_4_scaled >> 3U"),
