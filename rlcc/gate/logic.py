@@ -1,4 +1,4 @@
-"""The gate's checks of a decision in logic: its vectors in Verilator, and a new proof that it equals the program."""
+"""The gate's checks of a decision in logic: its vectors in Verilator, and new proofs of the module and its wrapper."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -17,29 +17,42 @@ Progress = Callable[[str], None]
 def in_logic(firmware: Opened, program: Program, say: Progress) -> tuple[list[Check], dict[str, Any]]:
     """Returns the checks of a firmware's Verilog, and what they are about. InputError where a tool is missing."""
     with needed():
-        from verify.rtl.equality import LogicUndecided, prove
+        from verify.rtl.equality import prove
         from verify.rtl.netlist import Refuted, read
-        from verify.rtl.simulate import FOLDER, MODULE, simulate
+        from verify.rtl.simulate import FOLDER, MODULE, WRAPPER, simulate
+        from verify.rtl.terms import LogicUndecided
+        from verify.rtl.wrapper import prove_wrapper
 
-    name = under(prefix_of(firmware), MODULE)
-    file = f"{FOLDER}/{name}"
+    prefix = prefix_of(firmware)
+    file, wrapper = (f"{FOLDER}/{under(prefix, name)}" for name in (MODULE, WRAPPER))
+    module, top = (under(prefix, name).removesuffix(".v") for name in (MODULE, WRAPPER))
+    text = firmware.content(file)
     say("vectors in logic")
     run = simulate(firmware, seed=1)
+    claim: dict[str, Any] = {"file": file, "sha256": sha256(text)} | firmware.details["rtl"]
     vectors = named("equality.logic_vectors")(
         value=f"{run.differing} of {run.vectors} differ", limit="0 differ", passed=run.differing == 0, file=file
     )
+
+    def judged(kind: str, limit: str, of: str, proof: Callable[[], Any]) -> tuple[Check, Any]:
+        """Returns a proof's check, and what was proved; None if it was not."""
+        check = named(kind)
+        try:
+            proved = proof()
+        except (Refuted, LogicUndecided) as error:
+            value = f"not {limit}" if isinstance(error, Refuted) else "not decided"
+            return check(value=value, limit=limit, passed=False, detail=str(error), file=of), None
+        return check(value=f"{limit}, {proved.questions} questions proved", limit=limit, passed=True, file=of), proved
+
     say("proving the logic")
-    claim: dict[str, Any] = {"file": file, "sha256": sha256(firmware.content(file))} | firmware.details["rtl"]
-    check = named("equality.logic")
-    try:
-        proved = prove(read(firmware.content(file), name.removesuffix(".v")), program)
-    except (Refuted, LogicUndecided) as error:
-        wrong = "not equal" if isinstance(error, Refuted) else "not decided"
-        failed = check(value=wrong, limit="equal", passed=False, detail=str(error), file=file)
-        return [vectors, failed], claim | {"proved": None}
-    value = f"equal, {proved.stages} clocks, {proved.questions} questions proved"
-    holds = proved.stages == firmware.details["rtl"]["stages"]
-    detail = "" if holds else "the manifest says another number of clocks; emit the firmware again"
-    return [vectors, check(value=value, limit="equal", passed=holds, detail=detail, file=file)], claim | {
-        "proved": asdict(proved)
-    }
+    equal, proved = judged("equality.logic", "equal", file, lambda: prove(read(text, module), program))
+    if proved is not None and proved.stages != firmware.details["rtl"]["stages"]:
+        detail = f"the manifest says another number of clocks than {proved.stages}; emit the firmware again"
+        equal = equal.model_copy(update={"passed": False, "detail": detail})
+    say("proving the wrapper")
+    both = text + b"\n" + firmware.content(wrapper)
+    wrapped, around = judged(
+        "equality.logic_wrapper", "as specified", wrapper, lambda: prove_wrapper(read(both, top), module, program)
+    )
+    claim |= {"proved": proved and asdict(proved), "wrapper": around and asdict(around)}
+    return [vectors, equal, wrapped], claim

@@ -17,6 +17,7 @@ NAMES = {
     "equality.host": "test vectors: C on the host equals the program ({of}, sanitizers)",
     "equality.logic_vectors": "test vectors: Verilog in Verilator equals the program",
     "equality.logic": "Verilog, read by Yosys, equals the program for all inputs (proved)",
+    "equality.logic_wrapper": "AXI-Lite wrapper: one decision per START, its result, no write lost (proved)",
     "equality.thresholds": "test vectors cover both sides of every threshold",
     "object_code.forbidden": "forbidden constructs in the object code",
     "size.code": "code size",

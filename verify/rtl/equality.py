@@ -13,24 +13,19 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import bitwuzla
 from bitwuzla import Kind, Term
 
 from decision.ir.forest import Branch, Leaf, leaves
 from decision.ir.program import Op, Program
-from verify.rtl.netlist import Bit, Netlist, NetlistCell, Refuted
-from verify.rtl.pipeline import CONSTANT, Pipeline
+from verify.rtl.cells import CellTerms, KnownWord
+from verify.rtl.netlist import CONSTANT, Bit, Netlist, NetlistCell, Refuted
+from verify.rtl.pipeline import Pipeline
+from verify.rtl.terms import SECONDS, BitTerms
 
-SECONDS = 120.0
-"""For one question."""
 WIRE = re.compile(r"n(?P<node>\d+)(?:_\w+)?")
 TREES = re.compile(r"t(?P<node>\d+)(?P<trees>(?:_\d+)+)")
 INPUTS = {Op.EVENT: "event", Op.PARAM: "params", Op.STATE: "context"}
 Progress = Callable[[str], None]
-
-
-class LogicUndecided(Exception):
-    """The solver gave no answer in its time."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +74,7 @@ def prove(netlist: Netlist, program: Program, progress: Progress | None = None, 
         if progress:
             progress(name)
         proof.output(name, node, storage)
-    return Equality(pipeline.stages, len(proof.cuts), len(outputs), proof.questions)
+    return Equality(pipeline.stages, len(proof.cuts), len(outputs), proof.bits.questions)
 
 
 def _hints(netlist: Netlist) -> Iterator[tuple[int, tuple[int, ...], str]]:
@@ -94,10 +89,9 @@ class _LogicProof:
     """The cuts so far, and the solver's terms."""
 
     def __init__(self, netlist: Netlist, program: Program, pipeline: Pipeline, seconds: float) -> None:
-        self.netlist, self.program, self.pipeline, self.seconds = netlist, program, pipeline, seconds
-        self.terms = bitwuzla.TermManager()
+        self.netlist, self.program, self.pipeline = netlist, program, pipeline
+        self.bits = BitTerms(seconds)
         self.cuts: list[StageCut] = []
-        self.questions = 0
         self._of_bit: dict[Bit, tuple[StageCut, int]] = {}
         self._of_node: dict[int, StageCut] = {}
 
@@ -149,8 +143,8 @@ class _LogicProof:
             logic = _NetlistLogic(self, abstract=False)
             word, under = logic.word(bits), tuple(logic.met.values())
         else:
-            word = self.terms.mk_const(self.terms.mk_bv_sort(len(bits)), name)
-        value = self._resized(word, max(_signed_width(low, high), len(bits) + 1), low < 0)
+            word = self.bits.unknown(name, len(bits))
+        value = self.bits.resized(word, max(_signed_width(low, high), len(bits) + 1), low < 0)
         cut = StageCut(name, node, trees, word, value, low, high, bits, under)
         self.cuts.append(cut)
         if not under:
@@ -171,47 +165,20 @@ class _LogicProof:
             if abstract and logic.products and not meaning.by_digits:
                 continue
             width = max(word.sort().bv_size(), said.sort().bv_size()) + 1
-            differ = self._term(Kind.DISTINCT, [self._resized(word, width, signed), self._resized(said, width, True)])
-            result = self._ask([differ, *logic.bounds, *meaning.bounds])
-            if result == bitwuzla.Result.UNSAT:
+            differ = self.bits.term(
+                Kind.DISTINCT, [self.bits.resized(word, width, signed), self.bits.resized(said, width, True)]
+            )
+            about = f"whether {name} is what the program says"
+            if not self.bits.satisfiable([differ, *logic.bounds, *meaning.bounds], about):
                 return
-            if result == bitwuzla.Result.UNKNOWN:
-                raise LogicUndecided(f"whether {name} is what the program says was not decided in {self.seconds:g} s")
         raise Refuted(f"{name} is not what the program says")
-
-    def _ask(self, assertions: list[Term]) -> bitwuzla.Result:
-        options = bitwuzla.Options()
-        options.set(bitwuzla.Option.TIME_LIMIT_PER, int(self.seconds * 1000))
-        solver = bitwuzla.Bitwuzla(self.terms, options)
-        for assertion in assertions:
-            solver.assert_formula(assertion)
-        self.questions += 1
-        return solver.check_sat()
 
     def _within(self, cut: StageCut) -> list[Term]:
         """The range of a cut's value."""
         width = cut.value.sort().bv_size()
-        low, high = self._number(cut.low, width), self._number(cut.high, width)
-        own = [self._term(Kind.BV_SLE, [low, cut.value]), self._term(Kind.BV_SLE, [cut.value, high])]
+        low, high = self.bits.number(cut.low, width), self.bits.number(cut.high, width)
+        own = [self.bits.term(Kind.BV_SLE, [low, cut.value]), self.bits.term(Kind.BV_SLE, [cut.value, high])]
         return own + [bound for one in cut.under for bound in self._within(one)]
-
-    def _term(self, kind: Kind, terms: list[Term], indices: Sequence[int] = ()) -> Term:
-        return self.terms.mk_term(kind, terms, list(indices))
-
-    def _number(self, value: int, width: int) -> Term:
-        return self.terms.mk_bv_value(self.terms.mk_bv_sort(width), value % (1 << width))
-
-    def _resized(self, term: Term, width: int, signed: bool) -> Term:
-        """A term's low bits, or the term with more of its sign, or of zeros."""
-        size = term.sort().bv_size()
-        if size > width:
-            return self._term(Kind.BV_EXTRACT, [term], [width - 1, 0])
-        if size == width:
-            return term
-        return self._term(Kind.BV_SIGN_EXTEND if signed else Kind.BV_ZERO_EXTEND, [term], [width - size])
-
-    def _choice(self, condition: Term, a: Term, b: Term) -> Term:
-        return self._term(Kind.ITE, [condition, a, b])
 
 
 @dataclass(frozen=True)
@@ -223,111 +190,29 @@ class _SplitProduct:
     word: Term
 
 
-class _NetlistLogic:
+class _NetlistLogic(CellTerms):
     """Terms of the netlist over the cuts. ``products``: those of digits, as unknowns, where ``abstract``."""
 
     def __init__(self, proof: _LogicProof, abstract: bool) -> None:
+        super().__init__(proof.bits, proof.netlist)
         self.proof, self.abstract = proof, abstract
         self.products: list[_SplitProduct] = []
         self.bounds: list[Term] = []
         self.met: dict[str, StageCut] = {}
-        self._cells: dict[str, Term] = {}
 
-    def word(self, bits: Sequence[Bit]) -> Term:
-        """Returns the value of nets, which are listed from the lowest bit."""
-        parts: list[Term] = []
-        place = 0
-        while place < len(bits):
-            term, at = self._source(bits[place])
-            run = 1
-            while place + run < len(bits) and self._follows(bits[place], bits[place + run], run):
-                run += 1
-            parts.append(self.proof._term(Kind.BV_EXTRACT, [term], [at + run - 1, at]))
-            place += run
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = self.proof._term(Kind.BV_CONCAT, [part, whole])
-        return whole
+    def origin(self, bit: Bit) -> Bit:
+        return self.proof.pipeline.through(bit)
 
-    def _end(self, bit: Bit) -> tuple[object, int]:
-        """Returns the cut, constant or cell that a net is a bit of, and the number of the bit."""
-        bit = self.proof.pipeline.through(bit)
-        if bit in self.proof._of_bit:
-            cut, place = self.proof._of_bit[bit]
-            return cut, place
-        if bit in ("0", "1"):
-            return int(bit), 0
-        if bit not in self.proof.netlist.drivers:
-            raise Refuted(f"net {bit} is no input of the program")
-        return self.proof.netlist.drivers[bit]
+    def known(self, bit: Bit) -> tuple[StageCut, int] | None:
+        return self.proof._of_bit.get(bit)
 
-    def _follows(self, first: Bit, other: Bit, distance: int) -> bool:
-        (a, at), (b, there) = self._end(first), self._end(other)
-        return a is b and not isinstance(a, int) and there == at + distance
+    def use(self, word: KnownWord) -> None:
+        if isinstance(word, StageCut) and word.name not in self.met:
+            self.met[word.name] = word
+            self.bounds += self.proof._within(word)
 
-    def _source(self, bit: Bit) -> tuple[Term, int]:
-        end, place = self._end(bit)
-        if isinstance(end, StageCut):
-            if end.name not in self.met:
-                self.met[end.name] = end
-                self.bounds += self.proof._within(end)
-            return end.word, place
-        if isinstance(end, int):
-            return self.proof._number(end, 1), 0
-        assert isinstance(end, NetlistCell)
-        if end.name not in self._cells:
-            self._cells[end.name] = self._cell(end)
-        return self._cells[end.name], place
-
-    def _operand(self, cell: NetlistCell, pin: str, width: int, signed: bool) -> Term:
-        return self.proof._resized(self.word(cell.pins[pin]), width, signed)
-
-    def _cell(self, cell: NetlistCell) -> Term:
-        proof, out = self.proof, len(cell.pins["Y"])
-        signed = bool(cell.number("A_SIGNED")) and bool(cell.number("B_SIGNED") or "B" not in cell.pins)
-        arithmetic = {"$add": Kind.BV_ADD, "$sub": Kind.BV_SUB, "$mul": Kind.BV_MUL}
-        bitwise = {"$and": Kind.BV_AND, "$or": Kind.BV_OR, "$xor": Kind.BV_XOR}
-        compared = {"$gt": Kind.BV_UGT, "$ge": Kind.BV_UGE, "$lt": Kind.BV_ULT, "$le": Kind.BV_ULE}
-        compared_signed = {"$gt": Kind.BV_SGT, "$ge": Kind.BV_SGE, "$lt": Kind.BV_SLT, "$le": Kind.BV_SLE}
-        if cell.type == "$mul" and self.abstract and (product := self._product(cell)) is not None:
-            return product
-        if kind := (arithmetic | bitwise).get(cell.type):
-            return proof._term(kind, [self._operand(cell, pin, out, signed) for pin in "AB"])
-        if cell.type in (*compared, "$eq", "$ne"):
-            width = max(len(cell.pins["A"]), len(cell.pins["B"]))
-            kinds = (compared_signed if signed else compared) | {"$eq": Kind.EQUAL, "$ne": Kind.DISTINCT}
-            return self._flag(
-                proof._term(kinds[cell.type], [self._operand(cell, pin, width, signed) for pin in "AB"]), out
-            )
-        match cell.type:
-            case "$not":
-                return proof._term(Kind.BV_NOT, [self._operand(cell, "A", out, signed)])
-            case "$logic_not":
-                return self._flag(proof._term(Kind.NOT, [self._any(cell, "A")]), out)
-            case "$reduce_or" | "$reduce_bool":
-                return self._flag(self._any(cell, "A"), out)
-            case "$logic_and" | "$logic_or":
-                kind = Kind.AND if cell.type == "$logic_and" else Kind.OR
-                return self._flag(proof._term(kind, [self._any(cell, "A"), self._any(cell, "B")]), out)
-            case "$mux":
-                return proof._choice(self._any(cell, "S"), self.word(cell.pins["B"]), self.word(cell.pins["A"]))
-            case "$pmux":
-                chosen = self.word(cell.pins["A"])
-                choices, wide = cell.pins["S"], len(cell.pins["A"])
-                for place in reversed(range(len(choices))):
-                    side = self.word(cell.pins["B"][place * wide : (place + 1) * wide])
-                    chosen = proof._choice(self._true(self.word([choices[place]])), side, chosen)
-                return chosen
-        raise Refuted(f"the netlist has a cell {cell.type}, which no proof here knows")
-
-    def _true(self, term: Term) -> Term:
-        return self.proof._term(Kind.DISTINCT, [term, self.proof._number(0, term.sort().bv_size())])
-
-    def _any(self, cell: NetlistCell, pin: str) -> Term:
-        return self._true(self.word(cell.pins[pin]))
-
-    def _flag(self, condition: Term, width: int) -> Term:
-        return self.proof._choice(condition, self.proof._number(1, width), self.proof._number(0, width))
+    def replaced(self, cell: NetlistCell) -> Term | None:
+        return self._product(cell) if cell.type == "$mul" and self.abstract else None
 
     def _product(self, cell: NetlistCell) -> Term | None:
         """The product of two digits as an unknown, within the product of their bounds; None of one with a sign, and of
@@ -340,17 +225,17 @@ class _NetlistLogic:
             return None
         known = next((p for p in self.products if (p.left, p.right) in ((left, right), (right, left))), None)
         if known is None:
-            word = self.proof.terms.mk_const(self.proof.terms.mk_bv_sort(out), f"product {len(self.products)}")
+            word = self.bits.unknown(f"product {len(self.products)}", out)
             known = _SplitProduct(left, right, word)
             self.products.append(known)
-            self.bounds.append(self.proof._term(Kind.BV_ULE, [word, self.proof._number(highest, out)]))
-        return self.proof._resized(known.word, out, False)
+            self.bounds.append(self.bits.term(Kind.BV_ULE, [word, self.bits.number(highest, out)]))
+        return self.bits.resized(known.word, out, False)
 
     def _highest(self, bits: Sequence[Bit]) -> int:
         """Returns an upper bound of a digit, from its bits, or from the cut whose highest bits it is."""
         most = sum(1 << place for place, bit in enumerate(bits) if bit != "0")
-        cut, first = self._end(bits[0])
-        in_order = all(self._end(bit) == (cut, first + k) or bit == "0" for k, bit in enumerate(bits))
+        cut, first = self.end(bits[0])
+        in_order = all(self.end(bit) == (cut, first + k) or bit == "0" for k, bit in enumerate(bits))
         return min(most, cut.high >> first) if in_order and isinstance(cut, StageCut) and cut.low >= 0 else most
 
 
@@ -360,6 +245,7 @@ class _NodeTerms:
 
     def __init__(self, proof: _LogicProof, logic: _NetlistLogic, own: bool) -> None:
         self.proof, self.program, self.logic, self.own = proof, proof.program, logic, own
+        self.bits = proof.bits
         self.bounds: list[Term] = []
         self.by_digits = False
         self._terms: dict[int, Term] = {}
@@ -391,13 +277,13 @@ class _NodeTerms:
             return self._cut(self.proof._of_node[n])
         if n not in self._terms:
             width = _signed_width(node.low, node.high)
-            self._terms[n] = self.proof._resized(self._operator(n, width), width, True)
+            self._terms[n] = self.bits.resized(self._operator(n, width), width, True)
         return self._terms[n]
 
     def _operator(self, n: int, width: int) -> Term:
-        proof, node = self.proof, self.program.nodes[n]
+        bits, node = self.bits, self.program.nodes[n]
         if node.op is Op.CONST:
-            return proof._number(node.imm, width)
+            return bits.number(node.imm, width)
         if node.op is Op.TREES:
             return self.trees(n, None)
         if node.op in (Op.MUL, Op.MUL_SHR):
@@ -405,44 +291,44 @@ class _NodeTerms:
         a = [self.value(argument) for argument in node.args]
         wide = max([width, *(t.sort().bv_size() for t in a)]) + 1
 
-        def full(place: int, bits: int = wide) -> Term:
-            return proof._resized(a[place], bits, True)
+        def full(place: int, width: int = wide) -> Term:
+            return bits.resized(a[place], width, True)
 
         match node.op:
             case Op.ADD:
-                return proof._term(Kind.BV_ADD, [full(0), full(1)])
+                return bits.term(Kind.BV_ADD, [full(0), full(1)])
             case Op.SUB:
-                return proof._term(Kind.BV_SUB, [full(0), full(1)])
+                return bits.term(Kind.BV_SUB, [full(0), full(1)])
             case Op.WRAP_SUB:
-                low = proof._term(Kind.BV_EXTRACT, [proof._term(Kind.BV_SUB, [full(0, 40), full(1, 40)])], [31, 0])
-                return proof._resized(low, 33, False)
+                low = bits.term(Kind.BV_EXTRACT, [bits.term(Kind.BV_SUB, [full(0, 40), full(1, 40)])], [31, 0])
+                return bits.resized(low, 33, False)
             case Op.SHL:
-                return proof._term(Kind.BV_SHL, [full(0), proof._number(node.imm, wide)])
+                return bits.term(Kind.BV_SHL, [full(0), bits.number(node.imm, wide)])
             case Op.SHR:
-                return proof._term(Kind.BV_SHR, [full(0), proof._number(node.imm, wide)])
+                return bits.term(Kind.BV_SHR, [full(0), bits.number(node.imm, wide)])
             case Op.MIN | Op.MAX:
-                greater = proof._term(Kind.BV_SGT, [full(0), full(1)])
+                greater = bits.term(Kind.BV_SGT, [full(0), full(1)])
                 first, second = (full(0), full(1)) if node.op is Op.MAX else (full(1), full(0))
-                return proof._choice(greater, first, second)
+                return bits.choice(greater, first, second)
             case Op.GT | Op.EQ:
                 kind = Kind.BV_SGT if node.op is Op.GT else Kind.EQUAL
-                return self._one(proof._term(kind, [full(0), full(1)]))
+                return self._one(bits.term(kind, [full(0), full(1)]))
             case Op.SELECT:
-                return proof._choice(self.logic._true(a[0]), full(1), full(2))
+                return bits.choice(bits.true(a[0]), full(1), full(2))
             case Op.TABLE:
                 table = self.program.tables[node.imm]
-                chosen = proof._number(table[-1], wide)
+                chosen = bits.number(table[-1], wide)
                 for place in reversed(range(len(table) - 1)):
-                    here = proof._term(Kind.EQUAL, [full(0), proof._number(place, wide)])
-                    chosen = proof._choice(here, proof._number(table[place], wide), chosen)
+                    here = bits.term(Kind.EQUAL, [full(0), bits.number(place, wide)])
+                    chosen = bits.choice(here, bits.number(table[place], wide), chosen)
                 return chosen
         raise Refuted(f"node {n} is a {node.op.name.lower()}, which no proof here knows")
 
     def _one(self, condition: Term) -> Term:
-        return self.proof._choice(condition, self.proof._number(1, 2), self.proof._number(0, 2))
+        return self.bits.flag(condition, 2)
 
     def _multiplied(self, n: int) -> Term:
-        proof, node = self.proof, self.program.nodes[n]
+        bits, node = self.bits, self.program.nodes[n]
         left, right = (self._factor(a) for a in node.args)
         highest = max(abs(x * y) for x in self._ends(node.args[0]) for y in self._ends(node.args[1]))
         wide = highest.bit_length() + 2
@@ -453,11 +339,11 @@ class _NodeTerms:
         for factor, other in (node.args, node.args[::-1]):
             constant = self.program.nodes[factor]
             if product is None and constant.op is Op.CONST:
-                product = self._shifted(proof._resized(self.value(other), wide, True), constant.imm, wide)
+                product = self._shifted(bits.resized(self.value(other), wide, True), constant.imm, wide)
         if product is None:
-            factors = [proof._resized(self.value(a), wide, True) for a in node.args]
-            product = proof._term(Kind.BV_MUL, factors)
-        return proof._term(Kind.BV_SHR, [product, proof._number(node.imm, wide)]) if node.op is Op.MUL_SHR else product
+            factors = [bits.resized(self.value(a), wide, True) for a in node.args]
+            product = bits.term(Kind.BV_MUL, factors)
+        return bits.term(Kind.BV_SHR, [product, bits.number(node.imm, wide)]) if node.op is Op.MUL_SHR else product
 
     def _factor(self, n: int) -> StageCut | None:
         """A factor whose bits are known: a cut, or a constant."""
@@ -465,13 +351,13 @@ class _NodeTerms:
         if node.op is not Op.CONST or node.imm < 0:
             return self._cut_of(n)
         bits = tuple(str(node.imm >> place & 1) for place in range(max(node.imm.bit_length(), 1)))
-        word = self.proof._number(node.imm, len(bits) + 1)
+        word = self.bits.number(node.imm, len(bits) + 1)
         return StageCut("", n, frozenset(), word, word, node.imm, node.imm, bits)
 
     def _shifted(self, term: Term, factor: int, wide: int) -> Term:
         """A multiple as a sum of shifts: of the powers of two with a sign, no two next to each other, that the factor
         is. Solvers are slow to find that one sum of shifts is another."""
-        proof, total, place = self.proof, self.proof._number(0, wide), 0
+        bits, total, place = self.bits, self.bits.number(0, wide), 0
         powers = []
         while factor:
             if factor & 1:
@@ -480,8 +366,8 @@ class _NodeTerms:
                 factor -= sign
             factor, place = factor >> 1, place + 1
         for sign, shift in sorted(powers):
-            moved = proof._term(Kind.BV_SHL, [term, proof._number(shift, wide)])
-            total = proof._term(Kind.BV_ADD if sign < 0 else Kind.BV_SUB, [total, moved])
+            moved = bits.term(Kind.BV_SHL, [term, bits.number(shift, wide)])
+            total = bits.term(Kind.BV_ADD if sign < 0 else Kind.BV_SUB, [total, moved])
         return total
 
     def _ends(self, n: int) -> tuple[int, int]:
@@ -489,18 +375,18 @@ class _NodeTerms:
 
     def _digits(self, left: StageCut, right: StageCut, wide: int) -> Term | None:
         """The product as the sum of those of all pairs of digits; None where the netlist does not have them all."""
-        proof = self.proof
+        bits = self.bits
         words = {pair: p.word for p in self.logic.products for pair in ((p.left, p.right), (p.right, p.left))}
         digits = {digit for pair in words for digit in pair}
         rows, columns = _split(left, digits), _split(right, digits)
-        total = proof._number(0, wide)
+        total = bits.number(0, wide)
         for at, a in rows:
             for there, b in columns:
                 if (a, b) not in words:
                     return None
-                term = proof._resized(words[a, b], wide, False)
-                shifted = proof._term(Kind.BV_SHL, [term, proof._number(at + there, wide)])
-                total = proof._term(Kind.BV_ADD, [total, shifted])
+                term = bits.resized(words[a, b], wide, False)
+                shifted = bits.term(Kind.BV_SHL, [term, bits.number(at + there, wide)])
+                total = bits.term(Kind.BV_ADD, [total, shifted])
         return total if rows and columns else None
 
     def trees(self, n: int, numbers: frozenset[int] | None) -> Term:
@@ -508,27 +394,27 @@ class _NodeTerms:
 
         The sum uses the cuts that the netlist's side has used.
         """
-        proof, node, forest = self.proof, self.program.nodes[n], self.program.forest
+        bits, node, forest = self.bits, self.program.nodes[n], self.program.forest
         left = set(range(len(forest.trees)) if numbers is None else numbers)
         wide = 2 + sum(max(abs(v.value[node.imm]) for v in leaves(tree)) for tree in forest.trees).bit_length()
         wide = max(wide, abs(forest.bias[node.imm]).bit_length() + 2, _signed_width(node.low, node.high)) + 1
-        total = proof._number(forest.bias[node.imm] if numbers is None else 0, wide)
+        total = bits.number(forest.bias[node.imm] if numbers is None else 0, wide)
         for cut in sorted(self.logic.met.values(), key=lambda c: (-len(c.trees), c.name)):
             if cut.node == n and cut.trees and cut.trees <= left:
-                total = proof._term(Kind.BV_ADD, [total, proof._resized(cut.value, wide, True)])
+                total = bits.term(Kind.BV_ADD, [total, bits.resized(cut.value, wide, True)])
                 left -= cut.trees
         for number in sorted(left):
-            total = proof._term(Kind.BV_ADD, [total, self._leaf(forest.trees[number], node.args, node.imm, wide)])
+            total = bits.term(Kind.BV_ADD, [total, self._leaf(forest.trees[number], node.args, node.imm, wide)])
         return total
 
     def _leaf(self, tree: Branch | Leaf, operands: Sequence[int], output: int, wide: int) -> Term:
         if isinstance(tree, Leaf):
-            return self.proof._number(tree.value[output], wide)
+            return self.bits.number(tree.value[output], wide)
         feature = self.value(operands[tree.feature])
         size = max(feature.sort().bv_size(), _signed_width(tree.threshold, tree.threshold)) + 1
-        asked = [self.proof._resized(feature, size, True), self.proof._number(tree.threshold, size)]
+        asked = [self.bits.resized(feature, size, True), self.bits.number(tree.threshold, size)]
         above, below = (self._leaf(side, operands, output, wide) for side in (tree.above, tree.below))
-        return self.proof._choice(self.proof._term(Kind.BV_SGT, asked), above, below)
+        return self.bits.choice(self.bits.term(Kind.BV_SGT, asked), above, below)
 
 
 def _split(cut: StageCut, digits: set[tuple[Bit, ...]]) -> list[tuple[int, tuple[Bit, ...]]]:

@@ -21,6 +21,7 @@ SCRIPT = "read_verilog {file}; hierarchy -check -top {top}; proc -norom; opt_cle
 REGISTER = "$dff"
 Bit = int | str
 """A net's number, or the constant "0", "1" or "x"."""
+CONSTANT = ("0", "1")
 
 
 class Refuted(Exception):

@@ -7,10 +7,9 @@ depend on the inputs of one clock, N clocks with `step` earlier, by induction ov
 of the same cells without registers. Parameters have no level: they have to be still while a decision is under way.
 """
 
-from verify.rtl.netlist import REGISTER, Bit, Netlist, NetlistCell, Refuted
+from verify.rtl.netlist import CONSTANT, REGISTER, Bit, Netlist, NetlistCell, Refuted
 
 HANDSHAKE = ("clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready")
-CONSTANT = ("0", "1")
 
 
 class Pipeline:

@@ -13,7 +13,7 @@ from emulator.core import cxx, verilator
 from emulator.firmware import VECTORS, prefix_of, under
 
 FOLDER = "rtl"
-MODULE, BENCH = "rlcc_policy.v", "rlcc_policy_tb.cpp"
+MODULE, WRAPPER, BENCH = "rlcc_policy.v", "rlcc_axi_lite.v", "rlcc_policy_tb.cpp"
 SAID = re.compile(r"(\d+) of (\d+) differ, (\d+) clocks")
 
 

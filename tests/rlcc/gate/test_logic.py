@@ -11,6 +11,8 @@ from decision.ir.forest import oblivious
 from decision.ir.program import Program
 from rlcc.gate.logic import in_logic
 
+IDS = ("equality.logic_vectors", "equality.logic", "equality.logic_wrapper")
+
 
 def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path):
     leaves = tuple(np.random.default_rng(1).integers(-5000, 6000, size=4).tolist())
@@ -21,12 +23,19 @@ def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path)
     firmware = opened(tmp_path / "firmware", "firmware")
     program = Program.from_json(firmware.json("program.json"))
     checks, claim = in_logic(firmware, program, lambda _: None)
-    assert {check.id: check.passed for check in checks} == {"equality.logic_vectors": True, "equality.logic": True}
-    assert claim["proved"]["outputs"] == len(program.outputs)
+    assert {check.id: check.passed for check in checks} == dict.fromkeys(IDS, True)
+    assert claim["proved"]["outputs"] == claim["wrapper"]["outputs"] == len(program.outputs)
     file = "rtl/rlcc_policy.v"
     content = firmware.content(file).replace(b"'d4000;", b"'d4001;")
     assert content != firmware.content(file)
     other = replace(firmware, contents={**firmware.contents, file: content})
     checks, claim = in_logic(other, program, lambda _: None)
-    assert not checks[1].passed
+    assert [check.passed for check in checks] == [False, False, True]
     assert claim["proved"] is None
+    file = "rtl/rlcc_axi_lite.v"
+    content = firmware.content(file).replace(b"!busy && s_axi_awaddr", b"s_axi_awaddr")
+    assert content != firmware.content(file)
+    checks, claim = in_logic(replace(firmware, contents={**firmware.contents, file: content}), program, lambda _: None)
+    assert [check.passed for check in checks] == [True, True, False]
+    assert checks[2].file == file
+    assert claim["wrapper"] is None
