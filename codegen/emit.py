@@ -20,7 +20,6 @@ from codegen.passes.program import LoweredProgram, text_of
 from codegen.passes.ranks import chains, with_ranks
 from codegen.passes.ratios import ratios, with_multiples
 from codegen.render import Source, render, render_core
-from codegen.rtl.emit import write as write_logic
 from codegen.targets import ALL, Target, target_named, targets_named, unnamed, unserved
 from codegen.tree_body import StudentBody
 from decision.artefact.documents import dump_json, write_atomically
@@ -188,12 +187,11 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
         own = _lowered_for(target, body, program, lowered, emission)
         if own is not lowered:
             render_core(replace(source, lowered=own), target, folder / target.name)
-    logic: dict[str, Any] = {}
+    besides: dict[str, Any] = {}
     for target in targets:
-        if target.logic_mhz is not None:
-            logic = write_logic(
-                folder, program, target.logic_mhz, name=decider.name, hash=source.hash, prefix=emission.prefix
-            )
+        if target.beside is not None:
+            names = {"name": decider.name, "hash": source.hash, "prefix": emission.prefix}
+            besides |= target.beside.write(folder, program, **names)
     vectors, reached = body.vectors(program, lowered, emission.seed)
     write_atomically(folder / "vectors.csv", vectors.to_csv())
     write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
@@ -203,7 +201,7 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
         "left_out": left_out,
         **dropped(targets, program),
         **probed(body),
-        **logic,
+        **besides,
         "policy": decider.name,
         "prefix": emission.prefix,
         "identity": {"abi": ABI, "layout": f"{layout_id(program):08x}", "policy": source.hash},

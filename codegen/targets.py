@@ -3,11 +3,10 @@
 One core (rlcc_policy.c and .h) serves every target; an adapter is the device's entry point around it.
 """
 
-import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from codegen.rtl.delays import CLOCK_MHZ
+from codegen.rtl import target as rtl
 from decision.artefact.errors import InputError
 from decision.artefact.suggest import meant
 from decision.ir.interface import AgentKind
@@ -50,8 +49,8 @@ class Target:
     """Characters of a prefix that the device takes as the algorithm's name; None: any."""
     serves: AgentKind | None = "flow"
     """Whose events the device hands over; None: anybody's."""
-    logic_mhz: float | None = None
-    """Clock of the Verilog that is written with the C (codegen/rtl); None: no Verilog."""
+    beside: rtl.VerilogFiles | None = None
+    """Files that are written next to the C; None: none."""
 
 
 TARGETS = {
@@ -116,23 +115,17 @@ rate update engine has a connection (a cache line, falcon-transport/isekai)."""
 BARE = Target("bare", 1 << 16, (), (), counts=(), adapter_bytes=0, serves=None)
 """The C alone, without any device's adapter: of what decides elsewhere than at flows."""
 
-RTL = replace(BARE, name="rtl", logic_mhz=CLOCK_MHZ)
-"""The C alone and the decision in Verilog. `rtl@200MHz`: with stages for that clock."""
-_CLOCK = re.compile(r"rtl@(?P<mhz>[1-9][0-9]{0,2}(?:\.[0-9]{1,3})?)MHz")
+SHOWN = (*TARGETS, BARE.name, rtl.SHOWN, ALL)
+"""Names of targets, as help shows them."""
 
 
 def target_named(name: str) -> Target:
-    if name in (BARE.name, RTL.name):
-        return BARE if name == BARE.name else RTL
-    if clocked := _CLOCK.fullmatch(name):
-        return replace(RTL, name=name, logic_mhz=float(clocked["mhz"]))
-    if name.startswith(f"{RTL.name}@"):
-        raise InputError(f"{name} names no clock; give one in MHz, as in rtl@200MHz")
+    if name == BARE.name:
+        return BARE
+    if (files := rtl.files_of(name)) is not None:
+        return replace(BARE, name=name, beside=files)
     if name not in TARGETS:
-        raise InputError(
-            f"there is no target {name!r}; choose one of {', '.join(TARGETS)}, {BARE.name}, {RTL.name}"
-            f"{meant(name, TARGETS)}"
-        )
+        raise InputError(f"there is no target {name!r}; choose one of {', '.join(SHOWN[:-1])}{meant(name, TARGETS)}")
     return TARGETS[name]
 
 

@@ -9,7 +9,7 @@ from codegen.choose import Limits
 from codegen.engines import ENGINES
 from codegen.identity import PREFIX, check_prefix
 from codegen.lower import PASSES, Options, check
-from codegen.targets import TARGETS
+from codegen.targets import SHOWN
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
 from decision.artefact.quantity import parse_duration_ps
@@ -47,7 +47,7 @@ Positive = Annotated[int, Field(ge=0, lt=2**31)]
 class EmitOptions(_Strict):
     """`[emit]` of a recipe and the options of `rlcc emit`: the target, and how the decision is compiled."""
 
-    target: str = Field(default="connectx6dx", description=f"Target device: {', '.join(TARGETS)}, or all.")
+    target: str = Field(default="connectx6dx", description=f"Target: {', '.join(SHOWN[:-1])}, or {SHOWN[-1]}.")
     engine: Annotated[str, Shown(choices=tuple(ENGINES))] = Field(
         default="ibex-small", description="Cost model for choosing the form."
     )

@@ -8,7 +8,8 @@ from drawn_teachers import LSTM, drawn
 from codegen.differences import differences
 from codegen.rtl.delays import CLOCK_MHZ
 from codegen.rtl.emit import FOLDER, logic_of
-from codegen.targets import RTL, target_named
+from codegen.rtl.target import VerilogFiles
+from codegen.targets import target_named
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 
@@ -31,8 +32,9 @@ def test_the_folder_has_the_back_end_beside_the_c_and_can_be_emitted_again(stude
 def test_a_faster_clock_is_named_with_the_target(student_of_kinds, emitted, tmp_path):
     folder = emitted(student_of_kinds, tmp_path, target="rtl@150MHz")
     assert opened(folder, "firmware").details["rtl"]["clock_mhz"] == 150
-    assert target_named("rtl@150MHz").logic_mhz == 150
-    assert target_named("rtl") == RTL
+    assert target_named("rtl@150MHz").beside == VerilogFiles(150)
+    assert target_named("rtl").beside == VerilogFiles(CLOCK_MHZ)
+    assert target_named("bare").beside is None
 
 
 @pytest.mark.parametrize("name", ["rtl@", "rtl@0MHz", "rtl@fast", "rtl@200", "rtl@-5MHz", "rtl@1e9MHz"])
