@@ -19,6 +19,8 @@ CARRY_NS = 0.02
 """Delay of one bit of a carry chain."""
 MULTIPLIER_BITS = 18
 """Width of each operand of a multiplier, in bits."""
+TABLE_INPUTS = 4
+"""Inputs of a table: bits of a digit in a comparison with a constant."""
 FREE = ("const", "input", "slice", "shl", "join")
 
 
@@ -34,6 +36,8 @@ def delay_ns(gate: str, width: int, operands: Sequence[int], constant: bool) -> 
         return 1.7 + CARRY_NS * width
     if gate == "mul":
         return 5.4
+    if gate == "gt" and constant and max(operands) <= TABLE_INPUTS:
+        return 0.6
     if gate == "gt":
         return (1.1 if constant else 1.6) + CARRY_NS * max(operands)
     if gate == "eq":

@@ -9,6 +9,7 @@ sign, so that nothing rests on Verilog's own rules of width and sign.
 
 from dataclasses import dataclass
 
+from codegen.rtl.delays import TABLE_INPUTS
 from codegen.rtl.schedule import Schedule
 from codegen.rtl.wires import Gate, LogicWire, Wires
 from decision.ir.program import Program
@@ -192,12 +193,27 @@ class _VerilogPrinter:
                 a, b = (self.fitted(a, stage, common) for a in wire.args)
                 if wire.gate is Gate.EQ:
                     return f"{a} == {b}"
+                if operands[1].gate is Gate.CONST and not signed and operands[0].width <= TABLE_INPUTS:
+                    return self._above(wire.args[0], stage, operands[1].low)
                 return f"$signed({a}) > $signed({b})" if signed else f"{a} > {b}"
             case Gate.SELECT:
                 condition = self.read(wire.args[0], stage)
                 a, b = (self.fitted(a, stage, width) for a in wire.args[1:])
                 return f"{condition} ? {a} : {b}"
         raise AssertionError(f"{wire.gate} has no expression")
+
+    def _above(self, number: int, stage: int, threshold: int) -> str:
+        """Returns a digit's comparison in ands and ors of its bits: one table. For `>` Yosys takes a carry chain."""
+        text, width = self.read(number, stage), self.wires[number].width
+        above = ""
+        for place in range(width):
+            bit = f"{text}[{place}]" if width > 1 else text
+            if threshold >> place & 1:
+                above = f"({bit} & {above})" if above else ""
+            else:
+                above = f"({bit} | {above})" if above else bit
+        assert above, "no digit is above its highest value"
+        return above
 
     def _grown(self, part: str, operand: LogicWire, top: int, more: int, text: str) -> str:
         sign = f"{text}[{top}]" if operand.signed else "1'b0"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from codegen.rtl.delays import delay_ns
+from codegen.rtl.delays import TABLE_INPUTS, delay_ns
 
 Range = tuple[int, int]
 
@@ -151,11 +151,20 @@ class Wires:
         (al, ah), (bl, bh) = self._ranges(a, b)
         if al > bh or ah <= bl:
             return self.const(int(al > bh))
-        bits = max(bl.bit_length(), 1)
-        if al >= 0 and bl == bh and ah.bit_length() > bits + 1:  # the bits above those of the constant are one question
-            low = self.gt(self.slice(a, 0, bits), b)
-            return self.select(self.eq(self.slice(a, bits), self.const(0)), low, self.const(1))
+        if al >= 0 and bl == bh and ah.bit_length() > TABLE_INPUTS:
+            return self._gt_by_digits(a, bl)
         return self._add(Gate.GT, (a, b), None, (0, 1))
+
+    def _gt_by_digits(self, a: int, threshold: int) -> int:
+        """Returns ``a > threshold`` as a tree over digits: the upper half decides unless it is equal.
+
+        A digit has the inputs of one table. The tree takes fewer cells of an ECP5 than a carry chain."""
+        digits = -(-self.wires[a].width // TABLE_INPUTS)
+        half = TABLE_INPUTS * (digits // 2)
+        upper, low = self.slice(a, half), self.slice(a, 0, half)
+        above = self.const(threshold >> half)
+        equal = self.gt(low, self.const(threshold % (1 << half)))
+        return self.select(self.eq(upper, above), equal, self.gt(upper, above))
 
     def eq(self, a: int, b: int) -> int:
         (al, ah), (bl, bh) = self._ranges(a, b)

@@ -14,7 +14,8 @@ from verify.rtl.equality import prove
 from verify.rtl.netlist import Refuted, read
 
 NODE = re.compile(r"wire \[(\d+):0\] (n\d+_\w+) = ")
-THRESHOLD = re.compile(r"> (\d+)'d(\d+);")
+DIGIT = re.compile(r"= \((\w+\[\d\]) ([&|]) ")
+EQUAL = re.compile(r"== (\d+)'d(\d+);")
 MOVE = re.compile(r"^ +s(\d+)_(\w+) <= (s\d+_)?\2;$", re.MULTILINE)
 
 
@@ -35,8 +36,13 @@ def narrower(text):
     return once(NODE, lambda m: f"wire [{int(m[1]) - 1}:0] {m[2]} = ", text)
 
 
-def other_threshold(text):
-    return once(THRESHOLD, lambda m: f"> {m[1]}'d{int(m[2]) ^ 1};", text, -1)
+def other_lowest_digit(text):
+    """Another threshold: a bit of one of its digits is the other way round."""
+    return once(DIGIT, lambda m: f"= ({m[1]} {'&' if m[2] == '|' else '|'} ", text, -1)
+
+
+def other_upper_digits(text):
+    return once(EQUAL, lambda m: f"== {m[1]}'d{int(m[2]) ^ 1};", text, -1)
 
 
 def missed_register(text):
@@ -74,11 +80,12 @@ def swapped_operands(text):
 
 
 def clamped_without_end(text):
-    return once(r"\? (\d+)'d(\d+) : ", lambda m: f"? {m[1]}'d{max(int(m[2]) - 1, 0)} : ", text)
+    return once(r"\? (\d\d+)'d([1-9]\d*) : ", lambda m: f"? {m[1]}'d{int(m[2]) - 1} : ", text)
 
 
 MUTANTS = [
-    narrower, other_threshold, missed_register, swapped_stage, other_entry, no_reset, always_moving, always_ready,
+    narrower, other_lowest_digit, other_upper_digits, missed_register,
+    swapped_stage, other_entry, no_reset, always_moving, always_ready,
     swapped_operands, clamped_without_end,
 ]  # fmt: skip
 
