@@ -3,7 +3,8 @@
     python -m bench.rtl NAME=FIRMWARE ...       writes docs/results/rtl.md
 
 FIRMWARE is a folder of `rlcc emit --target rtl`. The module is placed between registers, in an LFE5UM5G-25, with a
-target of 120 MHz, once for each seed; the fastest and the slowest seed are shown.
+target of 120 MHz, once for each seed; the fastest and the slowest seed are shown. The module's own cells are those of
+a synthesis of the module alone.
 """
 
 import json
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from codegen.rtl.emit import FOLDER
 from codegen.rtl.verilog import ports_of
@@ -31,15 +33,19 @@ DEVICE = ("--um5g-25k", "--package", "CABGA381", "--freq", "120")
 SEEDS = (1, 2)
 CLOCK = re.compile(r"Max frequency for clock .*?: ([\d.]+) MHz")
 CELLS = re.compile(r"(TRELLIS_COMB|TRELLIS_FF|MULT18X18D):\s+(\d+)/")
+COMBINATIONAL = {"LUT4": 1, "CCU2C": 2}
+"""Logic cells that a cell of Yosys takes. Multiplexers behind tables (PFUMX, L6MUX21) take none of their own."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """``mhz``: the highest clock of each seed; ``cells``: by kind, the registers around the module included."""
+    """``mhz``: the highest clock of each seed; ``cells``: by kind, the registers around the module included; ``own``:
+    logic cells of the module alone, before placement."""
 
     stages: int
     mhz: tuple[float, ...]
     cells: dict[str, int]
+    own: int
 
     def latency_ns(self) -> tuple[float, float]:
         """Returns the latency of the fastest and of the slowest seed, in ns."""
@@ -79,6 +85,9 @@ def placed(firmware: Opened, seeds: Sequence[int] = SEEDS) -> Placed:
         (place / "top.v").write_text(harness(program, module))
         script = "read_verilog module.v top.v; synth_ecp5 -abc9 -top top -json top.json"
         subprocess.run([tool, "-q", "-p", script], cwd=place, check=True)
+        alone = f"read_verilog module.v; synth_ecp5 -abc9 -top {module}; tee -q -o alone.json stat -json"
+        subprocess.run([tool, "-q", "-p", alone], cwd=place, check=True)
+        own = own_cells(json.loads((place / "alone.json").read_text()), module)
         said = [
             subprocess.run(
                 [tool.replace("yosys", "nextpnr-ecp5"), *DEVICE, "--json", "top.json", "--seed", str(seed)],
@@ -87,19 +96,37 @@ def placed(firmware: Opened, seeds: Sequence[int] = SEEDS) -> Placed:
             for seed in seeds
         ]  # fmt: skip
     mhz = tuple(float(CLOCK.findall(text)[-1]) for text in said)
-    return Placed(firmware.details["rtl"]["stages"], mhz, {kind: int(n) for kind, n in CELLS.findall(said[0])})
+    cells = {kind: int(n) for kind, n in CELLS.findall(said[0])}
+    return Placed(firmware.details["rtl"]["stages"], mhz, cells, own)
+
+
+def own_cells(statistics: dict[str, Any], module: str) -> int:
+    """Returns the logic cells of a module from Yosys' `stat -json`."""
+    counts = statistics["modules"][f"\\{module}"]["num_cells_by_type"]
+    return sum(each * counts.get(kind, 0) for kind, each in COMBINATIONAL.items())
 
 
 def page(found: dict[str, Placed], command: str) -> str:
     """Returns the page as Markdown."""
-    head = ["decision", "clocks", "clock, MHz", "latency, ns", "logic cells", "registers", "multipliers"]
+    head = [
+        "decision",
+        "clocks",
+        "clock, MHz",
+        "latency, ns",
+        "logic cells",
+        "of the module alone",
+        "registers",
+        "multipliers",
+    ]
     rows = [
         [
             name,
             str(one.stages),
             f"{min(one.mhz):.1f} to {max(one.mhz):.1f}",
             "{:.1f} to {:.1f}".format(*one.latency_ns()),
-            *(f"{one.cells[kind]:,}" for kind in ("TRELLIS_COMB", "TRELLIS_FF", "MULT18X18D")),
+            f"{one.cells['TRELLIS_COMB']:,}",
+            f"{one.own:,}",
+            *(f"{one.cells[kind]:,}" for kind in ("TRELLIS_FF", "MULT18X18D")),
         ]
         for name, one in found.items()
     ]
