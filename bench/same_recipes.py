@@ -1,0 +1,99 @@
+"""Whole recipes on pretended processors: the same student, certificate and verdict on each.
+
+    python -m bench.same_recipes RECIPE .. [--runs FOLDER] [--out FILE]
+
+Runs `rlcc run` of each recipe on the processors of bench/same_bytes.py, on all cores and on one. A finished run in the
+folder of runs is read, not run again.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bench.same_bytes import ENVIRONMENTS
+from decision.artefact.documents import load_json, write_atomically
+from decision.artefact.errors import InputError
+from rlcc.gate.verdict import parsed
+from rlcc.origin import made_by
+from rlcc.reports.pages import table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "results" / "same-recipes.md"
+VERDICT = ("verdict", "verdict.json")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns 0 if every processor gives the same row for a recipe, 1 if not, 2 if a run has no verdict."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.same_recipes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("recipe", nargs="+", help="a recipe's name, such as demo")
+    parser.add_argument("--runs", type=Path, default=Path("build/same-recipes"), help="folder of finished runs")
+    parser.add_argument("--out", type=Path, default=PAGE)
+    options = parser.parse_args(arguments)
+    cores = len(os.sched_getaffinity(0))
+    rows: list[list[str]] = []
+    same = True
+    try:
+        for recipe in options.recipe:
+            found: list[list[str]] = []
+            for processor, environment in ENVIRONMENTS.items():
+                for count in (cores, 1):
+                    out = options.runs / f"{processor}-{count}".replace(" ", "-") / recipe
+                    print(f"{recipe}: {processor}, cores: {count}", file=sys.stderr)
+                    if not out.joinpath(*VERDICT).exists():
+                        run(recipe, out, environment, count)
+                    found.append(outcome(out))
+                    rows.append([f"{recipe}, {processor}", str(count), *found[-1]])
+            same = same and all(row == found[0] for row in found)
+    except InputError as error:
+        print(f"same_recipes: {error}", file=sys.stderr)
+        return 2
+    write_atomically(options.out, page(options.recipe, rows).encode())
+    return 0 if same else 1
+
+
+def run(recipe: str, out: Path, environment: Mapping[str, str], cores: int) -> None:
+    """Runs a recipe in a process of its own. Raises InputError if it has no verdict; a FAIL is one."""
+    allowed = sorted(os.sched_getaffinity(0))[:cores]
+    free = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        [sys.executable, "-m", "rlcc", "run", str(ROOT / "recipes" / f"{recipe}.toml"), "--out", str(out.resolve())],
+        env=free | dict(environment),
+        preexec_fn=lambda: os.sched_setaffinity(0, allowed),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode > 1:
+        raise InputError(f"`rlcc run recipes/{recipe}.toml` has no verdict: {done.stderr[-500:]}")
+
+
+def outcome(out: Path) -> list[str]:
+    """Returns a finished run's verdict, the checks passed and the first 12 digits of three hashes, "-" for none."""
+    verdict = parsed(load_json(out.joinpath(*VERDICT)), str(out))
+    return [
+        verdict.outcome,
+        f"{len(verdict.checks) - len(verdict.failures())} of {len(verdict.checks)}",
+        *(str(load_json(out / stage / "manifest.json")["hash"])[:12] for stage in ("student", "firmware")),
+        str(verdict.measured.get("certificate") or "-")[:12],
+    ]
+
+
+def page(recipes: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns the page as Markdown."""
+    return f"""# The same verdicts on every processor
+{made_by(" ".join(["python -m bench.same_recipes", *recipes]))}
+
+Whole recipes from teacher to verdict, on pretended processors. [The steps alone](same-bytes.md) tell how a processor is
+pretended.
+
+{table(["recipe, processor", "cores", "verdict", "checks", "student", "firmware", "certificate"], rows)}
+"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
