@@ -187,11 +187,11 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
         own = _lowered_for(target, body, program, lowered, emission)
         if own is not lowered:
             render_core(replace(source, lowered=own), target, folder / target.name)
-    besides: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     for target in targets:
-        if target.beside is not None:
+        if target.extra_files is not None:
             names = {"name": decider.name, "hash": source.hash, "prefix": emission.prefix}
-            besides |= target.beside.write(folder, program, **names)
+            extra |= target.extra_files.write(folder, program, **names)
     vectors, reached = body.vectors(program, lowered, emission.seed)
     write_atomically(folder / "vectors.csv", vectors.to_csv())
     write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
@@ -201,7 +201,7 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
         "left_out": left_out,
         **dropped(targets, program),
         **probed(body),
-        **besides,
+        **extra,
         "policy": decider.name,
         "prefix": emission.prefix,
         "identity": {"abi": ABI, "layout": f"{layout_id(program):08x}", "policy": source.hash},

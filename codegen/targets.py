@@ -49,8 +49,8 @@ class Target:
     """Characters of a prefix that the device takes as the algorithm's name; None: any."""
     serves: AgentKind | None = "flow"
     """Whose events the device hands over; None: anybody's."""
-    beside: rtl.VerilogFiles | None = None
-    """Files that are written next to the C; None: none."""
+    extra_files: rtl.VerilogFiles | None = None
+    """Files that are written next to the C."""
 
 
 TARGETS = {
@@ -123,7 +123,7 @@ def target_named(name: str) -> Target:
     if name == BARE.name:
         return BARE
     if (files := rtl.files_of(name)) is not None:
-        return replace(BARE, name=name, beside=files)
+        return replace(BARE, name=name, extra_files=files)
     if name not in TARGETS:
         raise InputError(f"there is no target {name!r}; choose one of {', '.join(SHOWN[:-1])}{meant(name, TARGETS)}")
     return TARGETS[name]

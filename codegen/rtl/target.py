@@ -1,4 +1,4 @@
-"""The target `rtl`, and `rtl@200MHz` for another clock: which files stand beside the C."""
+"""The target `rtl`, and `rtl@200MHz` for another clock: the files that it adds to the C."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class VerilogFiles:
 
 
 def files_of(name: str) -> VerilogFiles | None:
-    """Returns the files of a target of this name; None for another target's. InputError for a clock that is none."""
+    """Returns the files of a target of this name, or None. InputError for a clock that is no number of MHz."""
     if name == NAME:
         return VerilogFiles()
     if clocked := _CLOCK.fullmatch(name):

@@ -32,9 +32,9 @@ def test_the_folder_has_the_back_end_beside_the_c_and_can_be_emitted_again(stude
 def test_a_faster_clock_is_named_with_the_target(student_of_kinds, emitted, tmp_path):
     folder = emitted(student_of_kinds, tmp_path, target="rtl@150MHz")
     assert opened(folder, "firmware").details["rtl"]["clock_mhz"] == 150
-    assert target_named("rtl@150MHz").beside == VerilogFiles(150)
-    assert target_named("rtl").beside == VerilogFiles(CLOCK_MHZ)
-    assert target_named("bare").beside is None
+    assert target_named("rtl@150MHz").extra_files == VerilogFiles(150)
+    assert target_named("rtl").extra_files == VerilogFiles(CLOCK_MHZ)
+    assert target_named("bare").extra_files is None
 
 
 @pytest.mark.parametrize("name", ["rtl@", "rtl@0MHz", "rtl@fast", "rtl@200", "rtl@-5MHz", "rtl@1e9MHz"])
