@@ -86,7 +86,7 @@ def answers_of(program: Program) -> Answers:
     """Returns a program with the rule by its kinds of answers.
 
     The node that tells them apart is found by what it does, not by its name: it is 0 or 1; at 0 nothing reads
-    ``decided_ns``, at 1 that field is written with itself. InputError if there is none."""
+    ``decided_ns``, at 1 that field is written with itself. InputError if no node does so."""
     place = [field.name for field in program.state].index(DECIDED)
     since: set[int] = set()
     for number, node in enumerate(program.nodes):

@@ -4,7 +4,7 @@ context.
     late = 1:  every field of the context is written with what it held, asked of a solver for all inputs
     late = 0:  the program without the rule, whose properties are decided
 
-So a flow goes through the states of the program without the rule, whatever late answers come in between.
+Hence a flow goes through the states of the program without the rule, whatever late answers come in between.
 """
 
 from decision.artefact.errors import InputError
