@@ -56,6 +56,11 @@ def load_toml(model: type[M], path: Path) -> M:
 
 def parse_toml(model: type[M], content: bytes, where: str) -> M:
     """The same of a file's bytes; ``where`` names it."""
+    return validate(model, toml_tables(content, where), where)
+
+
+def toml_tables(content: bytes, where: str) -> dict[str, Any]:
+    """Returns the tables of a TOML file's bytes, not checked against a model yet."""
     try:
         data = tomllib.loads(as_text(content, where))
         _shallow(data, where)
@@ -63,7 +68,7 @@ def parse_toml(model: type[M], content: bytes, where: str) -> M:
     except (ValueError, RecursionError, KeyError, AttributeError, TypeError) as error:
         # ValueError: also an integer of more digits than Python reads; the others: tomllib's own on odd input.
         raise InputError(f"{where} is not valid TOML: {error}") from None
-    return validate(model, data, where)
+    return data
 
 
 def load_json(path: Path) -> Any:

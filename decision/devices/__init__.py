@@ -5,8 +5,10 @@
     evidence = "measured"       # documented, measured, or declared: nobody has looked
     source = "..."
 
-Every value has its evidence class and its source, in the file itself. The stand-ins of the adapters' tests, the network
-(`netsim.devices`), the gate and the training read the same file. ``ideal`` is a device that changes nothing.
+A file that ``extends`` a device has the values that differ, each with its own evidence; the others are those of that
+device. Every value has its evidence class and its source, in the file itself. The stand-ins of the adapters' tests,
+the network (`netsim.devices`), the gate and the training read the same file. ``ideal`` is a device that changes
+nothing.
 """
 
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from decision.artefact.documents import Format1, load_toml
+from decision.artefact.documents import Format1, read_bytes, toml_tables, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationNs, DurationPs
 from decision.artefact.suggest import choices
@@ -90,9 +92,12 @@ class ProbeSchedule(_DeviceTable):
 
 
 class Device(_DeviceTable):
-    """A device file. ``transport``: the repairs of losses that it has, its default first."""
+    """A device file. ``extends``: the device whose values hold where the file has none; ``transport``: the repairs of
+    losses that it has, its default first."""
 
     format: Format1
+    extends: str | None = None
+    """Device whose values hold where the file has none."""
     title: Annotated[str, Field(min_length=4, max_length=120)]
     contexts: SharedContexts
     events: Events
@@ -126,4 +131,23 @@ def load_device(name: str) -> Device:
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     if path.parent == FOLDER and path.stem not in names():
         raise InputError(f"there is no device {name!r}; choose {choices(name, names())}, or give a TOML file")
-    return load_toml(Device, path)
+    return validate(Device, _tables(path), str(path))
+
+
+def _tables(path: Path) -> dict[str, Any]:
+    """Returns the file's tables over those of the device that it extends: a fact is taken whole or not at all."""
+    tables = toml_tables(read_bytes(path), str(path))
+    base = tables.get("extends")
+    if base is None:
+        return tables
+    if base not in names() or path == FOLDER / f"{base}.toml":
+        raise InputError(
+            f"{path}: extends: there is no device {base!r} to extend; choose {choices(str(base), names())}"
+        )
+    below = toml_tables(read_bytes(FOLDER / f"{base}.toml"), str(base))
+    if "extends" in below:
+        raise InputError(f"{path}: extends: {base} extends {below['extends']} itself; extend {below['extends']}")
+    for name, table in tables.items():
+        both = isinstance(table, dict) and "value" not in table and isinstance(below.get(name), dict)
+        below[name] = {**below[name], **table} if both else table
+    return below

@@ -67,3 +67,37 @@ def test_a_file_of_ones_own_is_read(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text((FOLDER / "ideal.toml").read_text())
     assert load_device(str(path)) == load_device("ideal")
+
+
+FLOWS = '[contexts.flows]\nvalue = 4\nevidence = "declared"\nsource = "an assumption"\n'
+
+
+def extending(base: str, rest: str = FLOWS) -> str:
+    return f'format = 1\nextends = "{base}"\ntitle = "A card of ours"\n\n{rest}'
+
+
+def test_a_file_that_extends_a_device_has_its_other_values(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(extending(CARD))
+    mine, card = (dict(load_device(name).facts()) for name in (str(path), CARD))
+    assert mine.pop("contexts.flows").value == 4
+    assert mine == {key: fact for key, fact in card.items() if key != "contexts.flows"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        extending("bluefield4"),
+        extending("bluefield3-source-qp"),  # extends another itself
+        extending(CARD, "[contexts.flows]\nvalue = 4\n"),  # the evidence of 16 is none of 4
+        extending(CARD, "transport = 4\n"),
+        extending(CARD, "[speeds.most]\nvalue = 4\n"),
+    ],
+)
+def test_what_extends_no_device_or_borrows_evidence_is_refused(text, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        load_device(str(path))
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
