@@ -1,6 +1,6 @@
 """Five policies of the shapes that public repositories have, trained for a minute each without rlcc.
 
-aurora      PPO of Stable-Baselines3 behind VecNormalize, 32 and 16 units with tanh, ten decisions
+aurora      PPO of Stable-Baselines3 behind VecNormalize, 32 and 16 units with tanh, ten decisions, the send ratio
 sac         SAC of Stable-Baselines3, actions from -0.2 to 0.2 that are added to 1
 gsde        SAC of Stable-Baselines3 with gSDE, whose mean is cut off before tanh
 two-lstms   PyTorch, an LSTM of two layers
@@ -9,7 +9,8 @@ gru         PyTorch, LayerNorm and SiLU, then a GRU
 Needs stable-baselines3 for the first three: pip install stable-baselines3==2.9.2
 python make_models.py        writes NAME/model.zip or NAME/model.pt beside this file
 
-N flows share a link. A flow decides once a round trip by its congestion (RL-CC, equation 4) and the multiplier before.
+N flows share a link. A flow decides once a round trip by its congestion (RL-CC, equation 4) and the multiplier before;
+aurora also by its send ratio, sent over acknowledged bytes.
 The network answers for the congestion that follows: where that is too much its output is to be lower. The loss is that
 of docs/your-own-policy/train_elsewhere.py; it trains the library's own modules, and the library saves them.
 """
@@ -40,35 +41,42 @@ def added(y):
     return 1 + STEP * y
 
 
-def episode(decide, multiplier, window, generator):
-    """Loss of the decisions of a batch of links; ``decide``: rows [N, window x 2], newest first, to outputs [N]."""
+def send_ratio(load, queue):
+    """A busy link delivers at its rate; an idle one all that is sent."""
+    return torch.where((queue > 0) | (load > 1), load, 1.0).clamp(max=4)
+
+
+def episode(decide, multiplier, window, columns, generator):
+    """Loss of the decisions of a batch of links; ``decide``: rows [N, window x columns], newest first, to outputs
+    [N]."""
     flows = torch.exp(torch.rand(LINKS, 1, generator=generator) * 6.2)
     rate = torch.exp(torch.randn(LINKS, FLOWS, generator=generator)) / flows
     rate = torch.clamp(rate * torch.exp(1.5 * torch.randn(LINKS, 1, generator=generator)), 1e-6, 1)
     queue = 20 * torch.rand(LINKS, 1, generator=generator) ** 4
-    action = torch.ones(LINKS, FLOWS)
-    seen = [torch.stack([congestion(1 + queue, rate), action], -1)] * window
+    action = ratio = torch.ones(LINKS, FLOWS)
+    seen = [torch.stack([congestion(1 + queue, rate), action, ratio][:columns], -1)] * window
     loss = 0.0
     for _ in range(STEPS):
-        seen = [torch.stack([congestion(1 + queue, rate), action], -1), *seen[:-1]]
+        seen = [torch.stack([congestion(1 + queue, rate), action, ratio][:columns], -1), *seen[:-1]]
         y = decide(torch.cat(seen, -1).reshape(LINKS * FLOWS, -1)).reshape(LINKS, FLOWS)
         action = multiplier(y.clamp(-1, 1)).detach()
         rate = torch.clamp(rate * action, 1e-6, 1)
         load = rate.mean(1, keepdim=True) * flows
+        ratio = send_ratio(load, queue).expand(LINKS, FLOWS)
         queue = torch.clamp(queue + (load - 1) * (1 + queue), 0, 50)
         off = (congestion(1 + queue, rate) / TARGET).clamp(-1, 1)
         loss = loss + (off * y + 0.5 * y.pow(2)).mean()
     return loss / STEPS
 
 
-def fit(parameters, start, multiplier, window, seed=1):
+def fit(parameters, start, multiplier, window, columns=2, seed=1):
     """``start``: gives what decides along an episode, with an empty memory."""
     generator = torch.Generator().manual_seed(seed)
     parameters = list(parameters)
     optimiser = torch.optim.Adam(parameters, 0.004)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, ROUNDS)
     for number in range(ROUNDS):
-        loss = episode(start(), multiplier, window, generator)
+        loss = episode(start(), multiplier, window, columns, generator)
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
@@ -101,11 +109,11 @@ def aurora():
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
     window, folder = 10, HERE / "aurora"
-    venv = VecNormalize(DummyVecEnv([lambda: Spaces(2 * window, 1)]), clip_obs=5.0)
+    venv = VecNormalize(DummyVecEnv([lambda: Spaces(3 * window, 1)]), clip_obs=5.0)
     model = PPO("MlpPolicy", venv, n_steps=64, policy_kwargs={"net_arch": [32, 16]}, seed=1, device="cpu")
     model.learn(64)
-    venv.obs_rms.mean = np.tile([0.2, 1.0], window)
-    venv.obs_rms.var = np.tile([0.25, 0.01], window)
+    venv.obs_rms.mean = np.tile([0.2, 1.0, 1.0], window)
+    venv.obs_rms.var = np.tile([0.25, 0.01, 0.04], window)
     mean = torch.tensor(venv.obs_rms.mean, dtype=torch.float32)
     scale = torch.tensor(1 / np.sqrt(venv.obs_rms.var + venv.epsilon), dtype=torch.float32)
 
@@ -113,7 +121,7 @@ def aurora():
         seen = ((rows - mean) * scale).clamp(-venv.clip_obs, venv.clip_obs)
         return model.policy.get_distribution(seen).distribution.mean[:, 0]
 
-    fit(model.policy.parameters(), lambda: decide, tanh_map, window)
+    fit(model.policy.parameters(), lambda: decide, tanh_map, window, columns=3)
     venv.save(str(folder / "vec_normalize.pkl"))
     save(model, folder)
 
