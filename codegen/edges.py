@@ -23,7 +23,7 @@ LED, SWEEPS = 8, 12
 
 
 @dataclass(frozen=True)
-class Pool:
+class EdgePool:
     """Plausible rows, and rows with a computed feature exactly on a point; ``features`` [N, features] is what they
     give."""
 
@@ -51,7 +51,7 @@ def points_of(program: Program, feature: int) -> list[int]:
     return sorted(p for p in points if node.low <= p <= node.high)
 
 
-def make_pool(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Pool:
+def make_pool(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> EdgePool:
     """Rows for every point of every computed feature, as far as they are found."""
     trees = trees_node(program)
     assert trees is not None
@@ -75,7 +75,7 @@ def make_pool(program: Program, defaults: dict[str, int], rng: np.random.Generat
     columns = _joined([columns, *(_mixed(columns, groups, rng) for groups in program.interface.mixes)])
     values = trace(program, *split(program, columns))
     features = np.array([values[node] for node in program.nodes[trees].args], dtype=np.int64)
-    return Pool(columns, features.reshape(-1, count(columns)).T)
+    return EdgePool(columns, features.reshape(-1, count(columns)).T)
 
 
 def _joined(parts: list[Columns]) -> Columns:

@@ -30,7 +30,7 @@ MOST_GROUPS = 8
 
 def groupings(walk: Walk, limits: Sequence[int], engine: CostModel) -> list[Grouping]:
     """Returns the groups that may share tables, for each limit of entries."""
-    sizes = _Sizes(walk)
+    sizes = _TableSizes(walk)
     cycles = [worst(tree, walk, engine) for tree in walk.trees]
     chosen: dict[tuple[Cluster, ...], None] = {}
     for most in limits:
@@ -51,7 +51,7 @@ def groupings(walk: Walk, limits: Sequence[int], engine: CostModel) -> list[Grou
     ]
 
 
-def _stages(sizes: "_Sizes", most: int) -> Iterator[tuple[Cluster, ...]]:
+def _stages(sizes: "_TableSizes", most: int) -> Iterator[tuple[Cluster, ...]]:
     """Yields the stages of the greedy joining up to ``most`` entries, until ``EXACT`` clusters are left."""
     clusters: list[Cluster] = [(tree,) for tree in range(len(sizes.walk.trees)) if sizes.entries((tree,)) <= most]
     yield tuple(clusters)
@@ -60,7 +60,7 @@ def _stages(sizes: "_Sizes", most: int) -> Iterator[tuple[Cluster, ...]]:
         yield tuple(clusters)
 
 
-def _in_a_word(sizes: "_Sizes", clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
+def _in_a_word(sizes: "_TableSizes", clusters: Sequence[Cluster]) -> tuple[Cluster, ...]:
     """The clusters whose fields a word holds, those first that take the fewest bits a tree."""
     kept: list[Cluster] = []
     bits = 0
@@ -71,7 +71,7 @@ def _in_a_word(sizes: "_Sizes", clusters: Sequence[Cluster]) -> tuple[Cluster, .
     return tuple(sorted(kept))
 
 
-def _closest(sizes: "_Sizes", clusters: list[Cluster], most: int) -> tuple[Cluster, Cluster] | None:
+def _closest(sizes: "_TableSizes", clusters: list[Cluster], most: int) -> tuple[Cluster, Cluster] | None:
     """The two clusters whose joint tables grow least, if all tables together then stay below ``most``."""
     entries = sum(map(sizes.entries, clusters))
     best: tuple[int, Cluster, Cluster] | None = None
@@ -84,7 +84,7 @@ def _closest(sizes: "_Sizes", clusters: list[Cluster], most: int) -> tuple[Clust
 
 
 def _exact(
-    sizes: "_Sizes", clusters: Sequence[Cluster], most: int, cycles: Sequence[int]
+    sizes: "_TableSizes", clusters: Sequence[Cluster], most: int, cycles: Sequence[int]
 ) -> Iterator[tuple[Cluster, ...]]:
     """For each number of groups the partition that leaves the fewest cycles in branches, of those the smallest."""
     if len(clusters) > EXACT:
@@ -123,7 +123,7 @@ def _one_more(
     return best, first
 
 
-class _Sizes:
+class _TableSizes:
     """How large the tables of clusters would be, each asked once."""
 
     def __init__(self, walk: Walk) -> None:

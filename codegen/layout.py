@@ -27,7 +27,7 @@ class LaidOut:
 
 
 @dataclass(frozen=True)
-class Structure:
+class CStructure:
     """A structure that is handed to the decision. ``key``: its group, which vectors and the manifest call it by."""
 
     key: str
@@ -45,13 +45,13 @@ class Structure:
         return f"{'' if self.writable else 'const '}{self.ctype} *{self.argument}"
 
 
-def structures(program: Program) -> tuple[Structure, ...]:
+def structures(program: Program) -> tuple[CStructure, ...]:
     """The arguments of a program's C function."""
     laid_out = []
     for group, storage in program.structures.items():
         fields, size = context_layout(program) if group == "context" else _in_order(storage)
         argument = program.interface.agent if group == "context" else group
-        laid_out.append(Structure(group, argument, fields, size, group in WRITTEN))
+        laid_out.append(CStructure(group, argument, fields, size, group in WRITTEN))
     return tuple(laid_out)
 
 

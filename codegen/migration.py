@@ -16,7 +16,7 @@ TEMPLATE = "common/rlcc_migrate.h.j2"
 
 
 @dataclass(frozen=True)
-class Contexts:
+class MigratedContexts:
     """``layout``: as a constant of C."""
 
     layout: str
@@ -46,7 +46,7 @@ def migration(old: Program, new: Program, names: tuple[str, str], prefix: str) -
         raise InputError(f"a {old.interface.agent}'s contexts are none of a {new.interface.agent}; reset them")
     if layout_id(old) == layout_id(new):
         raise InputError(f"both have the layout {layout_id(new):08x}: contexts stay as they are, leave out --migration")
-    contexts = [Contexts(f"0x{layout_id(program):08X}", *context_layout(program)) for program in (old, new)]
+    contexts = [MigratedContexts(f"0x{layout_id(program):08X}", *context_layout(program)) for program in (old, new)]
     if not all(context.fields for context in contexts):
         raise InputError("one of the two keeps no context; there is nothing to migrate")
     kept, fields = kept_fields(old, new), contexts[1].fields

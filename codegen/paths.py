@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from codegen.edges import Pool, points_of, stored_key, trees_node
+from codegen.edges import EdgePool, points_of, stored_key, trees_node
 from codegen.inputs import Columns, Row, count, field_range, split
 from codegen.joint import Group
 from codegen.passes.prune import pruned
@@ -80,7 +80,7 @@ def cells(program: Program, groups: Sequence[Group]) -> list[Visit]:
 
 
 def find(
-    program: Program, pool: Pool, to_make: list[Visit], rng: np.random.Generator
+    program: Program, pool: EdgePool, to_make: list[Visit], rng: np.random.Generator
 ) -> tuple[list[tuple[str, Row]], int]:
     """Chosen rows with their labels, and how many of the visits they make visibly (leaves: at all)."""
     stored = _stored(program)
@@ -155,7 +155,7 @@ def _stored(program: Program) -> dict[int, _Stored]:
     }
 
 
-def _rows(stored: dict[int, _Stored], pool: Pool, visit: Visit, rng: np.random.Generator) -> Columns:
+def _rows(stored: dict[int, _Stored], pool: EdgePool, visit: Visit, rng: np.random.Generator) -> Columns:
     """Up to CANDIDATES rows on the visit's path: the pool's where the computed features fit, past features set."""
     fits = np.ones(len(pool.features), dtype=bool)
     for feature, (low, high) in visit.bounds.items():

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from codegen.engines import CostModel
 
-MOST = 96
+MAX_OPTIMAL = 96
 """Above so many thresholds the search is balanced instead: the programming is cubic."""
 LEAST = 6
 """Below so many thresholds a pivot saves nothing: compilers answer a short search without branches."""
@@ -49,7 +49,7 @@ def cheap_pivots(thresholds: Sequence[int]) -> tuple[int, ...]:
     compiler prefers a shift: beside a power of two, at the sign, at the ends of an immediate."""
     powers = [2**k - 1 for k in range(12, 32)] + [-(2**k) - 1 for k in range(12, 31)]
     inside = {v for v in (*powers, -1, 2046, -2049) if thresholds[0] < v < thresholds[-1]} - set(thresholds)
-    return tuple(sorted(inside)) if LEAST <= len(thresholds) <= MOST - len(inside) else ()
+    return tuple(sorted(inside)) if LEAST <= len(thresholds) <= MAX_OPTIMAL - len(inside) else ()
 
 
 def plan(
@@ -82,7 +82,7 @@ def _planned(
     share theirs. Groups of the same trees differ in the words alone, so that one of many is new."""
     count, alike = len(leaf), np.array(same)
     prices, words = np.array(asked, dtype=np.float64), np.array(leaf)
-    price, often = (np.zeros((min(count, MOST + 1), count)) for _ in range(2))
+    price, often = (np.zeros((min(count, MAX_OPTIMAL + 1), count)) for _ in range(2))
     border = np.zeros(price.shape, dtype=np.int64)
     """[last - first, first]: of the intervals first..last the cycles, how often they are met, and what to ask for."""
 
@@ -110,7 +110,7 @@ def _planned(
             price[length, first] = costs.min(axis=0)
 
     def cost(first: int, last: int) -> Prices:
-        if last - first <= MOST:
+        if last - first <= MAX_OPTIMAL:
             return np.asarray(price[last - first, first])
         if last <= same[first]:
             return np.asarray(leaf[first] * share(first, last))
@@ -122,7 +122,7 @@ def _planned(
     def build(first: int, last: int) -> SearchNode:
         if last <= same[first]:
             return Found(first)
-        middle = int(border[last - first, first]) if last - first <= MOST else (first + last) // 2
+        middle = int(border[last - first, first]) if last - first <= MAX_OPTIMAL else (first + last) // 2
         sides = [(middle + 1, last), (first, middle)]
         above, below = (share(*side) if shares else float(cost(*side)) for side in sides)
         return Ask(middle, above >= below, build(*sides[0]), build(*sides[1]))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from codegen.clamps import clamp_rows, phase_rows, window_rows
-from codegen.edges import Pool, make_pool, points_of, stored_key, trees_node
+from codegen.edges import EdgePool, make_pool, points_of, stored_key, trees_node
 from codegen.inputs import Row, anything, columns_of, field_range, keys, plausible, split
 from codegen.joint import Group
 from codegen.paths import cells, find, visits
@@ -44,7 +44,7 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class Edges:
+class EdgeCount:
     """How many of the points (threshold - 1, threshold, threshold + 1) the vectors hit exactly; how many of the visits
     to branches and leaves they make."""
 
@@ -62,7 +62,7 @@ def make(
     random_rows: int = 1024,
     groups: Sequence[Group] = (),
     more: Sequence[tuple[str, Row]] = (),
-) -> tuple[Vectors, Edges]:
+) -> tuple[Vectors, EdgeCount]:
     """Vectors for ``program`` and the operator's default parameters; the same seed gives the same ones. ``groups``:
     joint tables of the emitted C, each entry of which gets a row; ``more``: labelled rows of the caller's."""
     rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def make(
     rows += _extremes(program, defaults, rng) + clamp_rows(program, defaults, rng)
     rows += phase_rows(program, defaults, rng) + window_rows(program, defaults, rng)
     rows += more
-    edges = Edges(0, 0)
+    edges = EdgeCount(0, 0)
     if trees_node(program) is not None:
         pool = make_pool(program, defaults, rng)
         on_thresholds, points = _thresholds(program, defaults, pool, rng)
@@ -81,7 +81,7 @@ def make(
             places = [places[int(n)] for n in np.sort(rng.permutation(len(places))[:MOST_VISITS])]
         visiting, made = find(program, pool, places, rng)
         rows += on_thresholds + visiting
-        edges = Edges(points, len(on_thresholds), len(places), made)
+        edges = EdgeCount(points, len(on_thresholds), len(places), made)
     columns = columns_of(program, (row for _, row in rows))
     knobs, context = evaluate(program, *split(program, columns))
     columns |= {f"expect.{name}": values for name, values in zip(program.interface.knob_names, knobs, strict=True)}
@@ -111,7 +111,7 @@ def _extremes(program: Program, defaults: dict[str, int], rng: np.random.Generat
 
 
 def _thresholds(
-    program: Program, defaults: dict[str, int], pool: Pool, rng: np.random.Generator
+    program: Program, defaults: dict[str, int], pool: EdgePool, rng: np.random.Generator
 ) -> tuple[list[tuple[str, Row]], int]:
     """A row for each point that is reached, and how many points there are."""
     rows: list[tuple[str, Row]] = []

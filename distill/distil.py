@@ -30,7 +30,7 @@ from distill.fitted import TOOLS, Fitted
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
 from distill.rounds import RoundRecord, Rounds
-from distill.source import Source
+from distill.source import DecisionSource
 from distill.state_samples import state_samples
 from netsim.deployment import Deployment
 from netsim.kept import Kept
@@ -249,7 +249,7 @@ def save(fitted: Fitted, rollouts_hash: str, folder: Path, *, seed: int) -> None
 
 
 def _fit(teacher: Teacher, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
-    return fit_source(Source.of(teacher), observation, data, options, seed)
+    return fit_source(DecisionSource.of(teacher), observation, data, options, seed)
 
 
 def _state_samples(student: Student, teacher: Teacher, options: DistillOptions, seed: int) -> list[Dataset]:

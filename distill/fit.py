@@ -14,12 +14,14 @@ from distill import boost, quantise
 from distill.dataset import Dataset
 from distill.fitted import Fitted
 from distill.options import DistillOptions
-from distill.source import Source
+from distill.source import DecisionSource
 from distill.triggered import fit_both, loss_of_both
 from teachers.teacher import Teacher
 
 
-def fit_source(source: Source, observation: Observation, data: Dataset, options: DistillOptions, seed: int) -> Fitted:
+def fit_source(
+    source: DecisionSource, observation: Observation, data: Dataset, options: DistillOptions, seed: int
+) -> Fitted:
     """Returns the student that is fitted to a dataset."""
     policy = source.header
     names = seen_names(observation, policy.trigger)

@@ -7,7 +7,7 @@ from teachers.teacher import Teacher
 
 
 @dataclass(frozen=True)
-class Source:
+class DecisionSource:
     """A teacher, or a record that stands for one: name, header, and hash."""
 
     name: str
@@ -15,6 +15,6 @@ class Source:
     hash: str
 
     @staticmethod
-    def of(teacher: Teacher) -> "Source":
+    def of(teacher: Teacher) -> "DecisionSource":
         """A teacher's."""
-        return Source(teacher.policy.name, teacher.policy.header, teacher.hash)
+        return DecisionSource(teacher.policy.name, teacher.policy.header, teacher.hash)

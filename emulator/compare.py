@@ -8,14 +8,14 @@ from emulator.vectors import Columns, Vectors
 
 
 @dataclass(frozen=True)
-class Comparison:
+class VectorComparison:
     """How many vectors differ, and the first of them in words."""
 
     mismatches: int
     first: str | None
 
 
-def compare(vectors: Vectors, outputs: Columns) -> Comparison:
+def compare(vectors: Vectors, outputs: Columns) -> VectorComparison:
     """Compare the first vectors, as many as ``outputs`` (emulator.vectors.outputs) has: knobs and contexts."""
     count = len(next(iter(outputs.values())))
     columns = [(name, expected[:count], outputs[name]) for name, expected in vectors.expected.items()]
@@ -23,10 +23,10 @@ def compare(vectors: Vectors, outputs: Columns) -> Comparison:
     for _, expected, got in columns:
         wrong |= expected != got
     if not wrong.any():
-        return Comparison(0, None)
+        return VectorComparison(0, None)
     index = int(np.argmax(wrong))
     differing = ", ".join(
         f"{name} = {got[index]}, expected {want[index]}" for name, want, got in columns if got[index] != want[index]
     )
     inputs = " ".join(f"{name}={value}" for name, value in vectors.inputs(index).items())
-    return Comparison(int(wrong.sum()), f"vector {index} ({vectors.kinds[index]}): {differing}; inputs {inputs}")
+    return VectorComparison(int(wrong.sum()), f"vector {index} ({vectors.kinds[index]}): {differing}; inputs {inputs}")

@@ -11,7 +11,7 @@ from decision.artefact.errors import InputError
 from emulator import memory_map
 from emulator.memory_map import Block
 from emulator.objects import Image
-from emulator.profile import Memory, Profile
+from emulator.profile import EngineMemory, Profile
 
 CYCLE_LIMIT = 1_000_000  # of one call
 PORTION = 2048  # records between restarts of the core: what one process takes at a time
@@ -63,7 +63,7 @@ def write_job(
     return job
 
 
-def _timing(name: str, memory: Memory) -> list[str]:
+def _timing(name: str, memory: EngineMemory) -> list[str]:
     lines = [f"{name}_wait {memory.wait_states}"]
     if memory.first_wait_states is not None:
         lines.append(f"{name}_first_wait {memory.first_wait_states}")

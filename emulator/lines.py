@@ -26,7 +26,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class _Body:
+class _FunctionBody:
     """A function's instructions [low, high), inlined into another where ``depth`` > 0 (called from ``call_line``)."""
 
     low: int
@@ -44,7 +44,7 @@ class SourceLines:
         with elf_file.open("rb") as file:
             elf = ELFFile(file)
             self._symbols = sorted((a, n) for a, n in _functions(elf).items())
-            self._bodies: list[_Body] = []
+            self._bodies: list[_FunctionBody] = []
             self._rows: list[tuple[int, int, int]] = []  # (address, line, whose line), each up to the next address
             if elf.has_dwarf_info():
                 dwarf = elf.get_dwarf_info()
@@ -69,7 +69,7 @@ class SourceLines:
         lines = [*(b.call_line for b in around[1:]), line]
         return tuple(Frame(b.function, line) for b, line in zip(around, lines, strict=True))
 
-    def _around(self, address: int) -> list[_Body]:
+    def _around(self, address: int) -> list[_FunctionBody]:
         return sorted((b for b in self._bodies if b.low <= address < b.high), key=lambda b: b.depth)
 
     def _line(self, address: int) -> tuple[int, int]:
@@ -111,15 +111,15 @@ def _rows(dwarf: Any, unit: Any, source: str) -> list[tuple[int, int, int]]:
     return told
 
 
-def _bodies(dwarf: Any, unit: Any) -> list[_Body]:
-    bodies: list[_Body] = []
+def _bodies(dwarf: Any, unit: Any) -> list[_FunctionBody]:
+    bodies: list[_FunctionBody] = []
 
     def visit(die: Any, depth: int) -> None:
         inside = depth
         if die.tag in (SUBPROGRAM, INLINED):
             for low, high in _ranges(dwarf, unit, die):
                 call = die.attributes.get("DW_AT_call_line")
-                bodies.append(_Body(low, high, depth, _name(die), call.value if call else 0))
+                bodies.append(_FunctionBody(low, high, depth, _name(die), call.value if call else 0))
             inside = depth + 1
         for child in die.iter_children():
             visit(child, inside)

@@ -21,11 +21,11 @@ MemoryBytes = Annotated[int, Field(ge=1024, le=16 * 1024 * 1024, multiple_of=16)
 Reason = Annotated[str, Field(min_length=10)]  # why these values, and from which source
 
 
-class _Table(BaseModel):
+class _ProfileTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class _Core(_Table):
+class _Core(_ProfileTable):
     """Parameters that change the RTL: another value is another build of the core."""
 
     isa: str
@@ -98,7 +98,7 @@ class Cv32e40pCore(_Core):
     """Instruction set."""
 
 
-class OwnCache(_Table):
+class OwnCache(_ProfileTable):
     """An L1 inside a core's RTL: lines in ways, one of which is replaced at random."""
 
     bytes: Annotated[int, Field(ge=512, le=4096)]
@@ -136,7 +136,7 @@ def _same_multiplier(core: _Core, multiplier: str) -> None:
 Core = Annotated[IbexCore | PicoRv32Core | VexRiscvCore | Cv32e40pCore | Cva6Core, Field(discriminator="kind")]
 
 
-class Clock(_Table):
+class Clock(_ProfileTable):
     """The engine's clock and where the number comes from."""
 
     mhz: Annotated[float, Field(gt=0, le=10_000)]
@@ -145,7 +145,7 @@ class Clock(_Table):
     """Source of the frequency, free text."""
 
 
-class Cache(_Table):
+class Cache(_ProfileTable):
     """An L1 (or instruction buffer) before a memory: ``bytes`` in lines, least recently used of ``ways`` replaced.
 
     A hit is answered after one cycle, a miss after 1 + ``miss_cycles``; a store goes through and allocates nothing.
@@ -170,7 +170,7 @@ class Cache(_Table):
         return self
 
 
-class Memory(_Table):
+class EngineMemory(_ProfileTable):
     """A single-ported memory: an access is answered 1 + wait_states cycles after it was granted, one at a time.
 
     Behind a core with caches of its own only their misses come here, as to a next level of caches; a line that was not
@@ -188,13 +188,13 @@ class Memory(_Table):
     """Source of the timing, free text."""
 
     @model_validator(mode="after")
-    def _one_timing(self) -> "Memory":
+    def _one_timing(self) -> "EngineMemory":
         if self.cache is not None and self.wait_states:
             raise ValueError("a memory behind a cache has wait_states = 0: its time is the cache's miss_cycles")
         return self
 
 
-class TableMemory(_Table):
+class TableMemory(_ProfileTable):
     """A memory of their own for constant tables, as one that engines share: a load from it is answered after
     1 + ``wait_states`` cycles. Its bytes are limited by ``limits.table_bytes``; in the emulated engine's address space
     they lie in the data memory, whose size must hold them."""
@@ -205,7 +205,7 @@ class TableMemory(_Table):
     """Source of the timing, free text."""
 
 
-class Limits(_Table):
+class EngineLimits(_ProfileTable):
     """Limits of the engine for a policy: bytes of context a flow, of stack, of code, of constant tables."""
 
     context_bytes: Annotated[int, Field(ge=4, le=65536, multiple_of=4)]
@@ -220,7 +220,7 @@ class Limits(_Table):
     """Source of the limits, free text."""
 
 
-class Profile(_Table):
+class Profile(_ProfileTable):
     """An engine. ``proxy_for``: the real device that it stands for without being it; such a name ends in ``-proxy``.
 
     Without a ``table_memory`` constant tables lie in the data memory.
@@ -232,10 +232,10 @@ class Profile(_Table):
     """Device that the engine stands for without being it."""
     core: Core
     clock: Clock
-    instruction_memory: Memory
-    data_memory: Memory
+    instruction_memory: EngineMemory
+    data_memory: EngineMemory
     table_memory: TableMemory | None = None
-    limits: Limits
+    limits: EngineLimits
 
     @model_validator(mode="after")
     def _fits(self) -> "Profile":

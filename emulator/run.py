@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from decision.artefact.manifest import Opened
 from emulator.build import Build, built
-from emulator.compare import Comparison, compare
+from emulator.compare import VectorComparison, compare
 from emulator.core import Progress
 from emulator.firmware import ENTRY, Firmware, argument_blocks
 from emulator.job import State
@@ -58,7 +58,7 @@ def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> E
     firmware, engine, facts = build.firmware, build.engine, build.facts
     vectors, compiler = firmware.vectors, build.toolchain.compiler
     cycles = slowest = fault = None
-    outcome = Comparison(0, None)
+    outcome = VectorComparison(0, None)
     if run is not None:
         outcome = compare(vectors, outputs(firmware.program, run.returned, run.written))
         if run.fault is not None:

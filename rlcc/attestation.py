@@ -33,7 +33,7 @@ PREDICATE_TYPE = "urn:x-rlcc:firmware-claims:v1"
 MAKE_KEY = "make one: openssl genpkey -algorithm ed25519"
 
 
-class Refused(Exception):
+class RefusedAttestation(Exception):
     """Why an envelope attests nothing of this firmware: one phrase."""
 
 
@@ -57,7 +57,7 @@ def attest(
 ) -> str:
     """The envelope's text; the same bytes for the same folder, certificate and key. ``teacher``: of the distance that
     the certificate claims. InputError where the certificate is another firmware's, or the key is no private Ed25519
-    key; ``Refused`` where the certificate does not hold, so that nobody signs what is not so."""
+    key; ``RefusedAttestation`` where the certificate does not hold, so that nobody signs what is not so."""
     from rlcc.gate.held import hold
     from rlcc.gate.remembered import Remembered
     from teachers.load import load
@@ -75,7 +75,7 @@ def attest(
         build = rebuilt(certificate, manifest)
         hold(certificate, content, build, teacher=beside, progress=progress, remembered=Remembered())
     except NotHeld as error:
-        raise Refused(f"the certificate does not hold: {error}") from None
+        raise RefusedAttestation(f"the certificate does not hold: {error}") from None
     payload = json.dumps(statement(manifest, certificate), sort_keys=True, separators=(",", ":")).encode()
     signature = key.sign(pre_authentication(PAYLOAD_TYPE, payload))
     return dump_json(
@@ -96,7 +96,7 @@ def attested(firmware: Path | Opened, certificate: Path | Certificate | None, en
         said = _signed(envelope, key)
         _compare(said, statement(artefact, _certificate(certificate)))
         wrong = ""
-    except Refused as refused:
+    except RefusedAttestation as refused:
         wrong = str(refused)
     return named("proof.attestation")(
         value=f"refused: {wrong}" if wrong else f"signed by {key_id(key)[:12]}",
@@ -158,7 +158,7 @@ def _signed(envelope: Path, key: Ed25519PublicKey) -> Any:
         signatures = [base64.b64decode(each["sig"], validate=True) for each in data["signatures"]]
         encoded = pre_authentication(kind, payload)
     except (InputError, KeyError, TypeError, AttributeError, ValueError, binascii.Error):
-        raise Refused("the file is no whole DSSE envelope") from None
+        raise RefusedAttestation("the file is no whole DSSE envelope") from None
     for signature in signatures:
         try:
             key.verify(signature, encoded)
@@ -166,24 +166,24 @@ def _signed(envelope: Path, key: Ed25519PublicKey) -> Any:
         except InvalidSignature:
             continue
     else:
-        raise Refused("no signature of this key on this content")
+        raise RefusedAttestation("no signature of this key on this content")
     if kind != PAYLOAD_TYPE:
-        raise Refused(f"the payload's type is {kind!r}, not {PAYLOAD_TYPE}")
+        raise RefusedAttestation(f"the payload's type is {kind!r}, not {PAYLOAD_TYPE}")
     try:
         return parse_json(payload, "the signed payload")
     except InputError as error:
-        raise Refused(str(error)) from None
+        raise RefusedAttestation(str(error)) from None
 
 
 def _compare(said: Any, due: dict[str, Any]) -> None:
     if not isinstance(said, dict) or said.get("_type") != STATEMENT_TYPE:
-        raise Refused("what is signed is no in-toto statement, version 1")
+        raise RefusedAttestation("what is signed is no in-toto statement, version 1")
     if said.get("predicateType") != PREDICATE_TYPE:
-        raise Refused(f"the statement's predicate is {said.get('predicateType')!r}, not {PREDICATE_TYPE}")
+        raise RefusedAttestation(f"the statement's predicate is {said.get('predicateType')!r}, not {PREDICATE_TYPE}")
     if said.get("subject") != due["subject"]:
-        raise Refused("it is about other files than those of this folder")
+        raise RefusedAttestation("it is about other files than those of this folder")
     if _written(said) != _written(due):  # to Python 1, 1.0 and true are one value
-        raise Refused("it claims other things than the certificate")
+        raise RefusedAttestation("it claims other things than the certificate")
 
 
 def _written(statement: dict[str, Any]) -> str:
@@ -192,8 +192,8 @@ def _written(statement: dict[str, Any]) -> str:
 
 def _certificate(certificate: Path | Certificate | None) -> Certificate:
     if certificate is None:
-        raise Refused("no certificate that was checked holds")
+        raise RefusedAttestation("no certificate that was checked holds")
     try:
         return read_certificate(certificate) if isinstance(certificate, Path) else certificate
     except InputError as error:
-        raise Refused(f"no certificate to hold its claims against ({error})") from None
+        raise RefusedAttestation(f"no certificate to hold its claims against ({error})") from None

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from teachers.teacher import Teacher
 
 PARTS = 8
-FEWEST = 1000
+MIN_DECISIONS = 1000
 """Decisions that a figure is made of."""
 
 
 @dataclass(frozen=True)
-class Feature:
+class FeatureDrift:
     """``new``: the interval where most of ``beyond`` lies: above the first, at most the second; None: without end."""
 
     name: str
@@ -50,7 +50,7 @@ class Drift:
     apart: float
     beyond: float
     unseen: float
-    features: tuple[Feature, ...]
+    features: tuple[FeatureDrift, ...]
 
 
 def seen_in(hash: str, student: Student, runs: Iterable[Rollout]) -> Visits:
@@ -83,8 +83,8 @@ def drift(now: Visits, made_on: Visits) -> Drift:
             f"visits of student {now.student[:12]} beside what {made_on.student[:12]} was made on; count both of one"
         )
     for visits in (now, made_on):
-        if visits.decisions < FEWEST:
-            raise InputError(f"visits of {visits.decisions} decisions say nothing; count {FEWEST} at least")
+        if visits.decisions < MIN_DECISIONS:
+            raise InputError(f"visits of {visits.decisions} decisions say nothing; count {MIN_DECISIONS} at least")
     names = sorted(now.cells.keys() | made_on.cells.keys())
     q, p = (np.array([v.cells.get(name, 0) for name in names]) / v.decisions for v in (now, made_on))
     features = [
@@ -104,12 +104,14 @@ def _beyond(q: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float6
     return np.maximum(q - PARTS * p, 0.0)
 
 
-def _feature(name: str, now: Intervals, made_on: Intervals) -> Feature:
+def _feature(name: str, now: Intervals, made_on: Intervals) -> FeatureDrift:
     q, p = now.shares(), made_on.shares()
     beyond = _beyond(q, p)
     ends: list[int | None] = [None, *now.borders, None]
     most = int(beyond.argmax())
-    return Feature(name, _apart(q, p), float(beyond.sum()), (ends[most], ends[most + 1]) if beyond[most] > 0 else None)
+    return FeatureDrift(
+        name, _apart(q, p), float(beyond.sum()), (ends[most], ends[most + 1]) if beyond[most] > 0 else None
+    )
 
 
 def interval(new: tuple[int | None, int | None]) -> str:

@@ -21,7 +21,7 @@ from teachers.load import load
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedPolicy:
     """A policy for the simulator, its kind and the hash of what it came from."""
 
     name: str
@@ -36,7 +36,7 @@ NONE: Read = MappingProxyType({})
 
 
 @contextmanager
-def by_name_or_path(text: str, read: Read = NONE) -> Iterator[Named]:
+def by_name_or_path(text: str, read: Read = NONE) -> Iterator[NamedPolicy]:
     """The policy that ``text`` names; a path that is there wins over the name of a baseline (``./hpcc``)."""
     path = Path(text)
     if path in read or path.exists() or "/" in text or path.suffix == ".toml":
@@ -51,27 +51,27 @@ def by_name_or_path(text: str, read: Read = NONE) -> Iterator[Named]:
 
 
 @contextmanager
-def by_path(path: Path, read: Read = NONE) -> Iterator[Named]:
+def by_path(path: Path, read: Read = NONE) -> Iterator[NamedPolicy]:
     """The policy in ``path``. A firmware folder's C is compiled into a library that lives as long as the context."""
     kind = "firmware" if path in read else kind_of(path)
     if kind == "student":
         manifest = opened(path, "student")
         student = student_of(manifest)
-        yield Named(student.name, kind, manifest.hash, interpreted(student))
+        yield NamedPolicy(student.name, kind, manifest.hash, interpreted(student))
     elif kind == "firmware":
         manifest = read[path] if path in read else opened(path, "firmware")
         source = load_pupil(manifest)
         installed = Installed.of(source, source.program())
         with shared_library(read_firmware(manifest)) as library:
-            yield Named(source.name, kind, manifest.hash, compiled(library, installed))
+            yield NamedPolicy(source.name, kind, manifest.hash, compiled(library, installed))
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
     else:
         teacher = load(path)
-        yield Named(teacher.policy.name, "teacher", teacher.hash, native(teacher.policy, teacher.weights))
+        yield NamedPolicy(teacher.policy.name, "teacher", teacher.hash, native(teacher.policy, teacher.weights))
 
 
-def on_core(path: Path, core: CoreName, read: Read = NONE) -> Named:
+def on_core(path: Path, core: CoreName, read: Read = NONE) -> NamedPolicy:
     """The firmware folder ``path`` on an emulated core."""
     if (kind := "firmware" if path in read else kind_of(path)) != "firmware":
         raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
@@ -79,7 +79,7 @@ def on_core(path: Path, core: CoreName, read: Read = NONE) -> Named:
     source = load_pupil(manifest)
     policy = CorePolicy(Installed.of(source, source.program()), path.resolve(), manifest.hash, core)
     policy.check()
-    return Named(source.name, kind, manifest.hash, policy)
+    return NamedPolicy(source.name, kind, manifest.hash, policy)
 
 
 def kind_of(path: Path) -> str:
@@ -98,6 +98,6 @@ def kind_of(path: Path) -> str:
     return str(kind)
 
 
-def _baseline(spec: BaselineSpec) -> Named:
+def _baseline(spec: BaselineSpec) -> NamedPolicy:
     """Its hash is over its parameters, wherever they were read from."""
-    return Named(spec.name, "baseline", sha256(spec.model_dump_json().encode()), spec)
+    return NamedPolicy(spec.name, "baseline", sha256(spec.model_dump_json().encode()), spec)

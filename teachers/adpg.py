@@ -57,7 +57,7 @@ PATIENCE = 16
 
 
 @dataclass(frozen=True)
-class Step:
+class EpisodeReport:
     """Report to progress after every episode; ``measured`` is empty where there was no validation."""
 
     episode: int
@@ -80,7 +80,7 @@ class TrainReport:
     stopped_early: bool
 
 
-Progress = Callable[[Step], None]
+Progress = Callable[[EpisodeReport], None]
 
 
 def train(config: TrainConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> TrainReport:
@@ -133,7 +133,7 @@ def _train(config: TrainConfig, out: Path, resume: bool, progress: Progress | No
             log.add(episode, scalars | {f"cost/{m.scenario}": m.cost for m in measured})
             write_checkpoint(checkpoint_path(out), config, network, optimizer, kept)
             if progress is not None:
-                progress(Step(episode, t.episodes, square, cost, kept.best_cost, measured))
+                progress(EpisodeReport(episode, t.episodes, square, cost, kept.best_cost, measured))
 
     teacher = _finished(config, kept)
     save(teacher, out, seed=t.seed, tools=("numpy", "safetensors", "torch"))
@@ -150,11 +150,11 @@ def run_episode(
     """All scenarios of the curriculum side by side, one update a segment. Mean squared delta over the episode, and how
     many decisions it had."""
     actor = native(policy, network.weights())
-    runs = [Run(_begin(actor, t, episode, index), policy, t) for index in range(len(t.scenarios))]
+    runs = [AdpgRun(_begin(actor, t, episode, index), policy, t) for index in range(len(t.scenarios))]
     target = congestion_feature(policy).target
     squares, decisions = [], 0
     for _ in range(t.segments):
-        segments = _side_by_side(partial(Run.advance, weights=network.weights()), runs)
+        segments = _side_by_side(partial(AdpgRun.advance, weights=network.weights()), runs)
         losses = []
         for run, segment in zip(runs, segments, strict=True):
             its = loss(network, segment, t, target)
@@ -241,7 +241,7 @@ def loss(network: PolicyNetwork, segment: Segment, t: Training, target: float) -
     return t.action_difference * changes.square().mean() - gained
 
 
-class Run:
+class AdpgRun:
     """One simulation of an episode, advanced segment by segment."""
 
     def __init__(self, simulation: Simulation, policy: Policy, t: Training) -> None:

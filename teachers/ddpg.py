@@ -59,7 +59,7 @@ class Critic(torch.nn.Module):
         return self.layers[-1](x)[:, 0]  # type: ignore[no-any-return]
 
 
-class Learner:
+class DdpgLearner:
     """mu and Q, their copies, and what they learn from."""
 
     def __init__(self, policy: Policy, options: Ddpg) -> None:
@@ -138,7 +138,7 @@ def train(config: DdpgConfig, out: Path, resume: bool = False, progress: Progres
 
 def _train(config: DdpgConfig, out: Path, resume: bool, progress: Progress) -> RoundReport:
     d, yardstick = config.ddpg, config.yardstick
-    learner = Learner(config.policy, d)
+    learner = DdpgLearner(config.policy, d)
     kept = Checkpoint.first(learner.network.weights())
     curve: list[tuple[int, float]] = []
     path, decisions = checkpoint_path(out), 0

@@ -18,7 +18,7 @@ from netsim.environments.task import Task
 from teachers.transitions import RewardTerm
 
 
-class Networks:
+class ManyNetworks:
     """``tasks`` alike but for their scenario and duration, each with a seed. Flows are numbered through all networks.
 
     ``flow`` [N]: those that decide now, none once all runs are over; ``observed`` [N, window x features]; ``new`` [N]:

@@ -64,7 +64,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Decisions:
+class FlowDecisions:
     """N decisions: the observations [N, features], the rows that were drawn [N, groups], the advantages R - b [N],
     and the knobs that stood before [N, knobs]."""
 
@@ -78,7 +78,7 @@ class Decisions:
 
 
 @dataclass(frozen=True)
-class Lives:
+class FlowLives:
     """F flows: when each came and went (a time after the end if it did not), and between which machines."""
 
     came_ps: NDArray[np.int64]
@@ -87,7 +87,9 @@ class Lives:
     receiver: NDArray[np.int64]
 
 
-def returns(flow: NDArray[np.int64], at_ps: NDArray[np.int64], lives: Lives, horizon_ps: int) -> NDArray[np.float64]:
+def returns(
+    flow: NDArray[np.int64], at_ps: NDArray[np.int64], lives: FlowLives, horizon_ps: int
+) -> NDArray[np.float64]:
     """R of decisions [N] of these flows at these times."""
     values = np.empty(len(flow))
     for i, (f, begin) in enumerate(zip(flow, at_ps, strict=True)):
@@ -124,7 +126,7 @@ def log_softmax(network: PolicyNetwork, observed: "torch.Tensor", sizes: Sequenc
     return [torch.log_softmax(part, dim=1) for part in torch.split(network.logits(observed), list(sizes), 1)]
 
 
-def begin(network: PolicyNetwork, rows: Decisions, action: Choice, d: Pg) -> None:
+def begin(network: PolicyNetwork, rows: FlowDecisions, action: Choice, d: Pg) -> None:
     """Towards a policy under which flows mostly stay as they are."""
     optimizer = adam(network.parameters(), d.kernels, BEGIN_RATE)
     random = np.random.default_rng([d.seed, BEGIN_STEPS])
@@ -146,7 +148,7 @@ def begin(network: PolicyNetwork, rows: Decisions, action: Choice, d: Pg) -> Non
 def ascend(
     network: PolicyNetwork,
     optimizer: Optimizer,
-    rows: Decisions,
+    rows: FlowDecisions,
     d: Pg,
     random: np.random.Generator,
     sizes: Sequence[int],
@@ -246,7 +248,7 @@ def _train(config: PgConfig, out: Path, resume: bool, progress: Progress) -> Rou
     return RoundReport(teacher, kept.episode, kept.best_episode, kept.best_cost, tuple(curve), FCT)
 
 
-def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, float]:
+def played(config: PgConfig, weights: Weights, number: int) -> tuple[FlowDecisions, float]:
     """Every scenario of a round, each play with draws of its own; and the mean R."""
     d, deployment, action = config.pg, config.deployment(), config.policy.action
     assert isinstance(action, Choice)
@@ -284,10 +286,10 @@ def played(config: PgConfig, weights: Weights, number: int) -> tuple[Decisions, 
         raise InputError("no flow was long in this round; take longer episodes, or a lower last threshold of demotion")
     against = advantages(every, np.concatenate(plays), np.concatenate(same)).astype(np.float32)
     parts = (np.concatenate(observed), np.concatenate(chosen), against, np.concatenate(standing))
-    return Decisions(*parts), float(every.mean())
+    return FlowDecisions(*parts), float(every.mean())
 
 
-Followed = tuple[dict[str, NDArray[np.generic]], Lives]
+Followed = tuple[dict[str, NDArray[np.generic]], FlowLives]
 
 
 def _all_followed(trials: Sequence[Trial]) -> Iterator[Followed]:
@@ -320,7 +322,7 @@ def _followed(trial: Trial) -> Followed:
     went = np.full(len(scenario.flows), np.iinfo(np.int64).max)
     went[window["completed_flow"]] = window["completed_finish_ps"]
     machines = (scenario.column(end).astype(np.int64) // planes for end in ("host", "receiver"))
-    return records, Lives(scenario.column("start_ps").astype(np.int64), went, *machines)
+    return records, FlowLives(scenario.column("start_ps").astype(np.int64), went, *machines)
 
 
 def validate(config: PgConfig, weights: Weights) -> float:

@@ -30,7 +30,7 @@ from decision.policy.policy import Policy
 from netsim.environments.task import Task
 from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
-from teachers.many_networks import Networks
+from teachers.many_networks import ManyNetworks
 from teachers.memory import check_place, seed_of
 from teachers.networks import seeded, torch
 from teachers.playing import mean_reward
@@ -53,7 +53,7 @@ ENDED, OPEN = -1, -2
 
 
 @dataclass(frozen=True)
-class Rollout:
+class PpoRollout:
     """N decisions: observations [N, features], what was drawn [N] (a row, or where between -1 and 1, before it
     was cut off), log pi of that and V(o) when it was drawn [N], the reward [N], and the number of the same agent's next
     decision [N], ENDED or OPEN."""
@@ -69,7 +69,7 @@ class Rollout:
         return len(self.after)
 
 
-def advantages(rollout: Rollout, reward: Floats32, gamma: float, gae_lambda: float) -> Floats32:
+def advantages(rollout: PpoRollout, reward: Floats32, gamma: float, gae_lambda: float) -> Floats32:
     """A [N] of the decisions, with these rewards; 0 of those that are OPEN."""
     found = np.zeros(len(rollout), dtype=np.float64)
     value = rollout.value.astype(np.float64)
@@ -82,7 +82,7 @@ def advantages(rollout: Rollout, reward: Floats32, gamma: float, gae_lambda: flo
     return found.astype(np.float32)
 
 
-class Learner:
+class PpoLearner:
     """pi and V, and how far discounted sums of rewards spread."""
 
     def __init__(self, policy: Policy, options: Ppo) -> None:
@@ -121,7 +121,7 @@ class Learner:
             drawn = pi.mean + pi.stddev * torch.from_numpy(random.standard_normal(len(observed), dtype=np.float32))
         return drawn.numpy(), pi.log_prob(drawn).numpy(), self.critic(rows)[:, 0].numpy()
 
-    def scaled(self, rollout: Rollout) -> Floats32:
+    def scaled(self, rollout: PpoRollout) -> Floats32:
         """The rewards over the standard deviation of all discounted sums so far, these among them."""
         if not self.options.scaled:
             return rollout.reward
@@ -140,7 +140,7 @@ class Learner:
         held = np.clip(rollout.reward / np.sqrt(squares / whole + 1e-8), -REWARD_LIMIT, REWARD_LIMIT)
         return np.asarray(held, dtype=np.float32)
 
-    def learn(self, rollout: Rollout, done: float, random: np.random.Generator) -> float:
+    def learn(self, rollout: PpoRollout, done: float, random: np.random.Generator) -> float:
         """Passes over the decisions whose reward is known, where so much of the training is done; their entropy."""
         d = self.options
         for group in self.optimizer.param_groups:
@@ -184,7 +184,7 @@ class Learner:
         self.sums = np.array(more["sums"])
 
 
-def begun(config: PpoConfig, number: int) -> Networks:
+def begun(config: PpoConfig, number: int) -> ManyNetworks:
     """Every scenario in ``rollouts_per_scenario`` empty networks, for the rounds of an episode from this one on."""
     d, policy = config.ppo, config.policy
     assert policy.limits is not None
@@ -198,7 +198,7 @@ def begun(config: PpoConfig, number: int) -> Networks:
     )
     named = [replace(asked, scenario=name) for name in d.scenarios for _ in range(d.rollouts_per_scenario)]
     tasks = [replace(task, duration_ps=d.episode * _most_ps(d, task)) for task in named]
-    return Networks(tasks, [seed_of(d.seed, number, index) for index in range(len(tasks))], d.reward)
+    return ManyNetworks(tasks, [seed_of(d.seed, number, index) for index in range(len(tasks))], d.reward)
 
 
 def _most_ps(d: Ppo, task: Task) -> int:
@@ -206,7 +206,7 @@ def _most_ps(d: Ppo, task: Task) -> int:
     return PATIENCE * d.rollout * interval_ps(task.flows, task.network)
 
 
-def played(learner: Learner, networks: Networks, random: np.random.Generator) -> Rollout:
+def played(learner: PpoLearner, networks: ManyNetworks, random: np.random.Generator) -> PpoRollout:
     """One round: the networks go on until their flows have made ``rollout`` decisions each on average, or all runs are
     over."""
     columns: list[list[NDArray[Any]]] = [[], [], [], []]
@@ -229,7 +229,7 @@ def played(learner: Learner, networks: Networks, random: np.random.Generator) ->
     for before, its, its_reward in closed:
         after[before], reward[before] = its, its_reward
     observed, drawn, log_pi, value = (np.concatenate(column).astype(np.float32) for column in columns)
-    return Rollout(observed, drawn, log_pi, value, reward, after)
+    return PpoRollout(observed, drawn, log_pi, value, reward, after)
 
 
 def train(config: PpoConfig, out: Path, resume: bool = False, progress: Progress | None = None) -> RoundReport:
@@ -244,7 +244,7 @@ def train(config: PpoConfig, out: Path, resume: bool = False, progress: Progress
 
 def _train(config: PpoConfig, out: Path, resume: bool, progress: Progress) -> RoundReport:
     d = config.ppo
-    learner = Learner(config.policy, d)
+    learner = PpoLearner(config.policy, d)
     kept, curve, decisions = Checkpoint.first(learner.network.weights()), list[tuple[int, float]](), 0
     path = checkpoint_path(out)
     if resume:

@@ -26,7 +26,7 @@ from teachers.teacher import Teacher
 
 
 @dataclass(frozen=True)
-class Training:
+class CachedTraining:
     """``value``: of the validation, the least where ``better`` is -1 the best, else the greatest; ``yardstick``: what
     it is; ``best`` of ``steps``: whose weights were kept; ``cpu_seconds``: of all threads of the process."""
 
@@ -46,7 +46,7 @@ def place_of(document: dict[str, Any], seed: int, folder: Path) -> Path:
         raise InputError(f"the recipe with seed {seed} is not valid: {error}") from None
 
 
-def trained(document: dict[str, Any], seed: int, folder: Path) -> tuple[Teacher, Training]:
+def trained(document: dict[str, Any], seed: int, folder: Path) -> tuple[Teacher, CachedTraining]:
     """Returns the cached training, or trains now. One that was interrupted begins anew: its time would not be that of a
     training. Raises InputError where the training was killed, or its teacher is gone."""
     out = place_of(document, seed, folder)
@@ -66,18 +66,18 @@ def trained(document: dict[str, Any], seed: int, folder: Path) -> tuple[Teacher,
         raise InputError(
             f"{out} is gone, but {record.name} beside it tells of it; remove that, and it is trained again"
         )
-    return load(out), Training(**load_json(record))
+    return load(out), CachedTraining(**load_json(record))
 
 
-def _train(task: tuple[dict[str, Any], int, Path]) -> Training:
+def _train(task: tuple[dict[str, Any], int, Path]) -> CachedTraining:
     document, seed, out = task
     before = process_time()
     report = method_of(document).train(seeded(document, seed), out)
     seconds = process_time() - before
     if isinstance(report, TrainReport):
-        return Training(report.cost, "cost", -1, report.best_episode, report.episodes, seconds)
+        return CachedTraining(report.cost, "cost", -1, report.best_episode, report.episodes, seconds)
     its = report.yardstick
-    return Training(report.best, its.name, its.better, report.best_round, report.rounds, seconds)
+    return CachedTraining(report.best, its.name, its.better, report.best_round, report.rounds, seconds)
 
 
 def validated(document: dict[str, Any], teacher: Teacher, folder: Path) -> float:

@@ -18,7 +18,7 @@ from rlcc.reports.pages import table
 DOCS = Path(__file__).parents[2] / "docs" / "results"
 PAGES = {"clang": DOCS / "drawn.md", "gcc": DOCS / "drawn-gcc.md"}
 ALL = range(100)
-MOST = 90
+MAX_CHARACTERS = 90
 """Characters of a reason in the table."""
 
 
@@ -147,7 +147,7 @@ def cells(row: DrawnRow) -> list[str]:
 
 def _short(reason: str) -> str:
     reason = reason.replace("|", "/").replace("\n", " ")
-    return reason if len(reason) <= MOST else f"{reason[: MOST - 3]}..."
+    return reason if len(reason) <= MAX_CHARACTERS else f"{reason[: MAX_CHARACTERS - 3]}..."
 
 
 if __name__ == "__main__":

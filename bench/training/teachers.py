@@ -31,7 +31,7 @@ from rlcc.reports.pages import NONE, listed, table
 from teachers.load import load
 from teachers.methods import method_of
 from teachers.teacher import Teacher
-from teachers.training_cache import Training, trained, validated
+from teachers.training_cache import CachedTraining, trained, validated
 
 ROOT = Path(__file__).resolve().parents[2]
 TEACHERS = ROOT / "fixtures" / "teachers"
@@ -68,7 +68,7 @@ class Seeds:
 
     name: str
     method: str
-    trainings: dict[int, Training]
+    trainings: dict[int, CachedTraining]
     loops: dict[int, dict[str, dict[str, float]]]
     shipped: int
     same: bool | None

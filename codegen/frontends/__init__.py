@@ -86,8 +86,8 @@ def _read(path: Path) -> tuple[Forest | Model, str]:
     if data is not None:
         kind = formats.format_of_json(data)
     if kind is None and path.suffix in formats.SUFFIXES:
-        kind = formats.Refused(formats.SUFFIXES[path.suffix])
-    if isinstance(kind, formats.Refused):
+        kind = formats.RefusedFormat(formats.SUFFIXES[path.suffix])
+    if isinstance(kind, formats.RefusedFormat):
         raise InputError(f"{path} is not read: {kind.reason}")
     if kind == formats.RLCC:
         return load_model(path), formats.RLCC

@@ -28,7 +28,7 @@ NOTES = {
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedFormat:
     """A format that is known and not read, and why."""
 
     reason: str
@@ -62,7 +62,7 @@ SUFFIXES: dict[str, str] = {
 """Names of formats that are not read, where no byte tells them."""
 
 
-def format_of(content: bytes) -> str | Refused | None:
+def format_of(content: bytes) -> str | RefusedFormat | None:
     """Returns the format of a file that starts so; JSON where its keys decide; None where it is not known."""
     if content.startswith(MAGIC):
         return CBM
@@ -70,18 +70,18 @@ def format_of(content: bytes) -> str | Refused | None:
         return TREELITE
     for start, reason in STARTS.items():
         if content.startswith(start):
-            return Refused(reason)
+            return RefusedFormat(reason)
     if content.startswith(b"{") and content[1:2] in b"LilUI$#" and b"learner" in content[:64]:
-        return Refused(UBJSON)
+        return RefusedFormat(UBJSON)
     if b"onnx" in content[:256] and content[:1] == b"\x08":
-        return Refused(ONNX)
+        return RefusedFormat(ONNX)
     head = content[:256].lstrip().decode("utf-8", errors="replace")
     if head[:1] in ("{", "["):
         return JSON
     return LIGHTGBM if is_lightgbm(head) else None
 
 
-def format_of_json(data: Any) -> str | Refused | None:
+def format_of_json(data: Any) -> str | RefusedFormat | None:
     """Returns the format of a JSON document."""
     if is_catboost(data):
         return CATBOOST
@@ -90,9 +90,9 @@ def format_of_json(data: Any) -> str | Refused | None:
     if isinstance(data, dict) and data.get("kind") == KIND:
         return RLCC
     if isinstance(data, list) and data and all(isinstance(tree, dict) and "nodeid" in tree for tree in data):
-        return Refused(f"it is XGBoost's dump, which has no base_score; {XGBOOST_MEND}")
+        return RefusedFormat(f"it is XGBoost's dump, which has no base_score; {XGBOOST_MEND}")
     if isinstance(data, dict) and "tree_info" in data and "feature_names" in data:
-        return Refused(f"it is LightGBM's dump; {LIGHTGBM_MEND}")
+        return RefusedFormat(f"it is LightGBM's dump; {LIGHTGBM_MEND}")
     if isinstance(data, dict) and "num_feature" in data and "task_type" in data:
-        return Refused('it is treelite\'s dump; serialise the model: model.serialize("model.tl")')
+        return RefusedFormat('it is treelite\'s dump; serialise the model: model.serialize("model.tl")')
     return None

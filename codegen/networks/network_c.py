@@ -37,7 +37,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Step:
+class NetworkStep:
     """A layer: its product, the types of what it takes and gives, the greatest value it gives."""
 
     product: Product
@@ -81,7 +81,7 @@ def described(network: Int8Network) -> dict[str, Any]:
     steps, takes = [], "int16_t"
     for k, layer in enumerate(network.layers):
         gives = width_type(layer.high)
-        steps.append(Step(product(f"fc{k}", layer.matrix), takes, gives, layer.high))
+        steps.append(NetworkStep(product(f"fc{k}", layer.matrix), takes, gives, layer.high))
         takes = gives
     description: dict[str, Any] = {"inputs": network.inputs, "steps": steps, "lstm": None}
     if network.lstm is not None:

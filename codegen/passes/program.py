@@ -23,7 +23,7 @@ from decision.ir.rewrite import needed
 
 
 @dataclass(frozen=True)
-class Walked:
+class WalkedTrees:
     """Trees that are walked at one place. ``features``: the nodes that they look at; ``sums``: the node that each of
     their sums stands for, clamps behind it included; ``name``: before the names that their C declares."""
 
@@ -39,7 +39,7 @@ class LoweredProgram:
     ``clamped``: the nodes that sums take over."""
 
     program: Program
-    walks: tuple[Walked, ...]
+    walks: tuple[WalkedTrees, ...]
     clamped: frozenset[int]
     one_function: bool
     dumps: tuple[Dump, ...]
@@ -57,7 +57,7 @@ class LoweredProgram:
     def sums(self) -> tuple[int, ...]:
         return tuple(number for walked in self.walks for number in walked.sums)
 
-    def walk_of(self, node: Node) -> Walked:
+    def walk_of(self, node: Node) -> WalkedTrees:
         """The walk that gives a node of the trees its value."""
         of = zip(self.walks, self.walked_together(), strict=True)
         return next(walked for walked, sums in of if any(self.program.nodes[n].imm == node.imm for n in sums))
@@ -99,7 +99,7 @@ def lower_program(
             raise InputError(f"the trees can add up to {least}..{most}, which 32 bits cannot hold; use fewer leaf bits")
     known = _measured(program, visits or {})
     parts = _apart(program, sums)
-    walks: list[Walked] = []
+    walks: list[WalkedTrees] = []
     clamped: set[int] = set()
     for place, part in enumerate(parts):
         walked, taken, more = _walked(program, part, options, known, first=place == 0, alone=len(parts) == 1)
@@ -121,7 +121,7 @@ def _apart(program: Program, sums: Sequence[int]) -> list[list[int]]:
 
 def _walked(
     program: Program, sums: Sequence[int], options: Options, known: Sequence[Histogram], *, first: bool, alone: bool
-) -> tuple[Walked, set[int], list[Dump]]:
+) -> tuple[WalkedTrees, set[int], list[Dump]]:
     """Some of the sums lowered, the nodes that they take over, and the trees after each pass. A feature that is counted
     for others too is counted by the ``first``."""
     args = program.nodes[sums[0]].args
@@ -144,7 +144,7 @@ def _walked(
     if wider is not None:
         choice, nodes = replace(choice, lowered=wider), [[*nodes[0], *tail.nodes]]
     name = "" if alone else "first_" if first else "then_"
-    walked = Walked(choice, args, tuple(chain[-1] for chain in nodes), name)
+    walked = WalkedTrees(choice, args, tuple(chain[-1] for chain in nodes), name)
     return walked, {number for chain in nodes for number in chain[:-1]}, dumps
 
 

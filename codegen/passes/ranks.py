@@ -22,7 +22,7 @@ from decision.ir.program import Node, Op, Program, ProgramBuilder, StateField
 from decision.ir.ranks import RANK
 from decision.ir.rewrite import needed
 
-MOST = 255
+MAX_RANK = 255
 """Thresholds that a byte counts."""
 
 
@@ -54,7 +54,7 @@ def chains(program: Program) -> tuple[Chain, ...]:
         while (node := held.get(fields[-1])) is not None and len(writers.get(node, ())) == 1:
             fields.append(writers[node][0])
         asked = sorted({t for name in fields for k in _places(args, held.get(name)) for t in thresholds[k]})
-        if not asked or asked[0] < 0 or len(asked) > MOST or None in map(held.get, fields):
+        if not asked or asked[0] < 0 or len(asked) > MAX_RANK or None in map(held.get, fields):
             continue
         if asked[-1] >= min(STORAGE_RANGE[storage[name]][1] for name in fields):
             continue  # a rank that no value of the field has, and a corrupted context could

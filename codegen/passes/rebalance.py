@@ -56,10 +56,10 @@ def rebalanced(tree: Node, walk: Walk, engine: CostModel) -> Node | None:
     classes = [len(values) + 1 for values in borders.values()]
     if prod(m * (m + 1) // 2 for m in classes) > MOST_BOXES or prod(classes) > MOST_SIZES:
         return None
-    return _Boxes(tree, borders, walk, engine).tree(tuple(m - 1 for m in classes), (0,) * len(classes))
+    return _TreeBoxes(tree, borders, walk, engine).tree(tuple(m - 1 for m in classes), (0,) * len(classes))
 
 
-class _Boxes:
+class _TreeBoxes:
     """``price[extents][place]``: NODES times the cycles of a box's longest path, and its nodes; ``place`` counts the
     thresholds below the box. ``asked``: which feature is asked first there, and the how manieth threshold inside."""
 

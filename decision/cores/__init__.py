@@ -24,7 +24,7 @@ FOLDER = Path(__file__).resolve().parent
 Cycles = Annotated[int, Field(ge=1, le=255)]
 
 
-class Timing(BaseModel):
+class CoreTiming(BaseModel):
     """Cycles for which an instruction stands in the core's execution stage, with the bubbles behind it; memories answer
     at once. None where the core has no such instruction, or nobody has held the figure to its RTL."""
 
@@ -50,7 +50,7 @@ class Timing(BaseModel):
     """No instruction takes as long as its operands ask for; else the figures are the most it can take."""
 
 
-def timing_of(kind: str, parameters: Mapping[str, Any]) -> Timing:
+def timing_of(kind: str, parameters: Mapping[str, Any]) -> CoreTiming:
     """The figures of a core; InputError where its file is not there or says what is none."""
     path = FOLDER / f"{kind}.toml"
     if not path.is_file():
@@ -58,7 +58,7 @@ def timing_of(kind: str, parameters: Mapping[str, Any]) -> Timing:
     figures = dict(_read(path))
     for name, values in figures.pop("when", {}).items():
         figures |= values.get(str(parameters.get(name)).lower(), {})
-    return validate(Timing, figures, str(path))
+    return validate(CoreTiming, figures, str(path))
 
 
 @cache

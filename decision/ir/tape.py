@@ -49,7 +49,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRegister:
     """A register whose value ``back`` decisions ago is read; ``initial`` before there were so many. One that counts
     reads itself: it held min(decisions before, ``most``). One that ``recurs`` reads itself too, and depends on all
     decisions before."""
@@ -78,7 +78,7 @@ class Tape:
     constants: tuple[float, ...]
     steps: tuple[Step, ...]
     results: tuple[int, ...]
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[KeptRegister, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Carrying:
+class CarriedPast:
     """A value that a tape carries from decision to decision: the register that it is read from, and ``after``, which
     says which register holds it from now on and gives that register back."""
 
@@ -110,7 +110,7 @@ class TapeBuilder:
         self.names = names
         self._constants: list[float] = []
         self._steps: list[tuple[FloatOp, tuple[int, ...]]] = []
-        self._kept: list[Kept] = []
+        self._kept: list[KeptRegister] = []
 
     # Until the tape is closed a constant is -1 - its place, a step its place: constants come first only then.
 
@@ -143,7 +143,7 @@ class TapeBuilder:
 
     def past(self, register: int, back: int, initial: float) -> int:
         """Returns a register's value ``back`` decisions ago."""
-        self._kept.append(Kept(register, back, initial))
+        self._kept.append(KeptRegister(register, back, initial))
         return self.step(FloatOp.PAST, len(self._kept) - 1)
 
     def counted(self, most: int) -> int:
@@ -151,19 +151,19 @@ class TapeBuilder:
         place = len(self._kept)
         before = self.step(FloatOp.PAST, place)
         after = self.step(FloatOp.MIN, self.step(FloatOp.ADD, before, self.const(1.0)), self.const(float(most)))
-        self._kept.append(Kept(after, 1, 0.0, most))
+        self._kept.append(KeptRegister(after, 1, 0.0, most))
         return before
 
-    def carried(self, initial: float) -> Carrying:
+    def carried(self, initial: float) -> CarriedPast:
         """A value that is carried from one decision to the next, ``initial`` at an agent's first."""
         place = len(self._kept)
-        self._kept.append(Kept(0, 1, initial, recurs=True))
+        self._kept.append(KeptRegister(0, 1, initial, recurs=True))
 
         def after(register: int) -> int:
             self._kept[place] = replace(self._kept[place], register=register)
             return register
 
-        return Carrying(self.step(FloatOp.PAST, place), after)
+        return CarriedPast(self.step(FloatOp.PAST, place), after)
 
     def finish(self, *results: int) -> Tape:
         constants = len(self._constants)

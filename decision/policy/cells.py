@@ -55,7 +55,7 @@ class States:
 
 def states(student: Student, seed: int) -> States:
     """A representative and the corners of every cell, or of a part of them where there are over ``STATES``."""
-    grid = _Grid.of(student)
+    grid = _CellGrid.of(student)
     random = np.random.default_rng(seed)
     histories, closed = _histories(student, grid, random)
     chosen = _extremes(histories, grid, random)
@@ -80,7 +80,7 @@ def states(student: Student, seed: int) -> States:
     )
 
 
-def _missed(keys: Integers, grid: "_Grid") -> int:
+def _missed(keys: Integers, grid: "_CellGrid") -> int:
     """Intervals between the forest's thresholds of a signal's column that can be reached and hold no state."""
     missed = 0
     for column in (*grid.signals, *grid.kept):
@@ -106,7 +106,7 @@ def act(student: Student, rows: Integers) -> Integers:
 
 
 @dataclass(frozen=True)
-class _Grid:
+class _CellGrid:
     """Cuts of the columns of a state. ``thresholds`` [columns] the forest's own; ``low``, ``high`` [columns] the
     edges of the intervals that a signal's values have at ALL lags together, because the newest value of today is the
     past one of the next decision. Columns: ``signals`` of the newest decision, ``kept`` the past signals, ``actions``
@@ -121,7 +121,7 @@ class _Grid:
     width: int
 
     @staticmethod
-    def of(student: Student) -> "_Grid":
+    def of(student: Student) -> "_CellGrid":
         observation = student.observation
         width, columns = len(observation.features), len(student.forest.features)
         found = student.forest.thresholds()
@@ -140,7 +140,7 @@ class _Grid:
         past = {f for f, feature in enumerate(observation.features) if isinstance(feature, PreviousAction)}
         signals = [column for column in range(width) if column not in past]
         kept = [column for column in range(width, columns) if column % width not in past]
-        return _Grid(own, low, high, signals, kept, [c for c in range(columns) if c % width in past], width)
+        return _CellGrid(own, low, high, signals, kept, [c for c in range(columns) if c % width in past], width)
 
     def newest(self, random: np.random.Generator) -> Integers:
         """Corners and a representative of every combination of the newest signals' intervals [M, signals]."""
@@ -165,7 +165,7 @@ class _Grid:
         return found
 
 
-def _histories(student: Student, grid: _Grid, random: np.random.Generator) -> tuple[Integers, bool]:
+def _histories(student: Student, grid: _CellGrid, random: np.random.Generator) -> tuple[Integers, bool]:
     """Rows [N, columns] whose past the student can have produced, past signals at the low edge of their interval and
     the newest at 0; and whether these are all."""
     columns = len(grid.thresholds)
@@ -194,7 +194,7 @@ def _histories(student: Student, grid: _Grid, random: np.random.Generator) -> tu
     return np.concatenate(found), closed and len(newest) < NEWEST
 
 
-def _extremes(histories: Integers, grid: _Grid, random: np.random.Generator) -> Integers:
+def _extremes(histories: Integers, grid: _CellGrid, random: np.random.Generator) -> Integers:
     """Returns the histories in one cell whose actions lie furthest out, in every direction if there are few
     directions."""
     _, cell = np.unique(_digest(grid.places(histories)), return_inverse=True)
@@ -214,7 +214,7 @@ def _extremes(histories: Integers, grid: _Grid, random: np.random.Generator) -> 
     return histories[np.unique(np.concatenate(chosen))]
 
 
-def _cornered(histories: Integers, grid: _Grid, corners: int | None, random: np.random.Generator) -> Integers:
+def _cornered(histories: Integers, grid: _CellGrid, corners: int | None, random: np.random.Generator) -> Integers:
     """The histories with their past signals at corners of their intervals: ``corners`` (all), None: one drawn of low,
     middle and high for each."""
     if not grid.kept:

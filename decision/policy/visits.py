@@ -19,7 +19,7 @@ from decision.artefact.errors import InputError
 from decision.ir.forest import Forest, integer, places
 
 FORMAT, KIND = 1, "visits"
-MOST = 2**62
+MAX_VISITS = 2**62
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Intervals:
     def __post_init__(self) -> None:
         if list(self.borders) != sorted(set(self.borders)) or len(self.counts) != len(self.borders) + 1:
             raise ValueError("thresholds ascend, and there is one count more than thresholds")
-        if not all(0 <= count < MOST for count in self.counts):
+        if not all(0 <= count < MAX_VISITS for count in self.counts):
             raise ValueError("a count is no number of decisions")
 
     def shares(self) -> NDArray[np.float64]:
@@ -77,7 +77,7 @@ class Visits:
             if data["kind"] != KIND or data["format"] != FORMAT:
                 raise ValueError(f"kind {data['kind']!r}, format {data['format']!r}")
             cells = {str(name): integer(count) for name, count in data["cells"].items()}
-            if not all(0 < count < MOST for count in cells.values()):
+            if not all(0 < count < MAX_VISITS for count in cells.values()):
                 raise ValueError("a count is no number of decisions")
             features = {str(name): Intervals.from_json(one) for name, one in data["features"].items()}
             return Visits(str(data["student"]), cells, features)

@@ -18,7 +18,7 @@ from decision.policy.policy import Header, header_of
 from decision.policy.records import Columns, record_columns
 from distill.log.features import FeatureStates, observed_features, recorded_columns, recorded_states
 from distill.rollout import IMPORT, KIND, Rollout, label_names, runs_of
-from distill.source import Source
+from distill.source import DecisionSource
 
 KNOWN = "known"
 """Column: 1 where the label counts, 0 where its history is not on record."""
@@ -37,7 +37,7 @@ class Recorded:
     """Decisions that stand for a teacher. ``hash``: of the artefact; ``labels``: where they come from; ``columns``:
     where the log has each, "NAME=COLUMN in UNIT"."""
 
-    source: Source
+    source: DecisionSource
     runs: Sequence[LabelledRun]
     hash: str
     labels: dict[str, Any]
@@ -70,7 +70,7 @@ def read_recorded(source: Path | Opened, *, most_rows: int | None = None) -> Rec
         known = part[KNOWN][order] == 1
         states = recorded_states(part, interface, observed)
         runs.append(LabelledRun(scenario, seed, states, decided, known))
-    source_of = Source(name, header, manifest.parent("teacher", manifest.folder))
+    source_of = DecisionSource(name, header, manifest.parent("teacher", manifest.folder))
     return Recorded(source_of, runs, manifest.hash, labels, log_columns)
 
 

@@ -57,7 +57,7 @@ def read_runs(
 ) -> LogRows:
     """Reads, converts and checks every row. ``run_name``: of the only run, where no column names them. InputError names
     row and column of what is wrong, and a log that is too large or empty."""
-    reading = _Reading(log, layout, columns, Order(log.where, columns[TIME], columns.get(STEP), allow_gaps))
+    reading = _LogReading(log, layout, columns, Order(log.where, columns[TIME], columns.get(STEP), allow_gaps))
     most = _most_rows(layout)
     sources = list(dict.fromkeys(column.source for column in columns.values()))
     for batch in log.batches(sources):
@@ -81,7 +81,7 @@ def _most_rows(layout: Layout) -> int:
     return MAX_BYTES // (size + 4 * len(feature_names(layout.header.observation)) + 4 * len(layout.labels) + 16)
 
 
-class _Reading:
+class _LogReading:
     """Rows that were read so far, in narrow types."""
 
     def __init__(self, log: Log, layout: Layout, columns: Mapping[str, Column], order: Order) -> None:

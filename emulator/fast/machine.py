@@ -8,7 +8,7 @@ from emulator import _fast, memory_map
 from emulator.fast.timing import Timing
 from emulator.job import State
 from emulator.objects import Image
-from emulator.profile import IbexCore, Memory, Profile
+from emulator.profile import EngineMemory, IbexCore, Profile
 
 STATES: tuple[State, ...] = ("hot", "cold", "other-flow")
 
@@ -37,6 +37,6 @@ def machine(image: Image, profile: Profile, figures: Timing, state: State) -> _f
     )
 
 
-def _shape(memory: Memory) -> tuple[int, int, int, int]:
+def _shape(memory: EngineMemory) -> tuple[int, int, int, int]:
     cache = memory.cache
     return (cache.bytes, cache.line_bytes, cache.ways, cache.miss_cycles) if cache else (0, 0, 0, 0)

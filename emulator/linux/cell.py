@@ -91,7 +91,7 @@ class Seen:
     maps: tuple[str, ...] = ()
 
 
-MOST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 """The pacing rate of who is not paced yet is 2^64 - 1."""
 COLUMNS = {"Q": 5, "F": 9, "C": 4}
 
@@ -212,7 +212,7 @@ def _row(line: str, rest: str, width: int) -> list[int]:
     words = rest.split()
     if len(words) != width or not all(word.isascii() and word.isdigit() for word in words):
         raise InputError(f"the guest's line {line[:60]!r} is not what its program prints; run it again")
-    return [min(int(word), MOST) for word in words]
+    return [min(int(word), MAX_INT64) for word in words]
 
 
 def refusal(said: Sequence[str]) -> str | None:

@@ -37,7 +37,7 @@ from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe
 from rlcc.reports.pages import NONE, Figure, listed, table, wrapped
-from teachers.training_cache import Training, trained
+from teachers.training_cache import CachedTraining, trained
 
 STEPS, LINEAR = "steps", "linear"
 REWARDS = (STEPS, LINEAR)
@@ -65,7 +65,7 @@ Choices = dict[int, float]
 class Rewarded:
     """Each seed's training by reward; by who decided and network what came of it, with the decisions of REWARDS."""
 
-    trainings: Mapping[str, Sequence[Training]]
+    trainings: Mapping[str, Sequence[CachedTraining]]
     outcomes: Mapping[tuple[str, str], Sequence[Outcome]]
 
     def figure(self, who: str, network: str, metric: str) -> Figure:

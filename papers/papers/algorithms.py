@@ -174,7 +174,7 @@ def _train(document: dict[str, Any], folder: Path) -> list[tuple[int, float]]:
     return list(zip(_played(folder), rewards, strict=True))
 
 
-def _judge_episode(config: TrainConfig, folder: Path, rewards: list[float], _: adpg.Step) -> None:
+def _judge_episode(config: TrainConfig, folder: Path, rewards: list[float], _: adpg.EpisodeReport) -> None:
     """ADPG is judged by its own cost; its checkpoint has the weights of every episode."""
     network = seeded(config.policy, 0)
     read_checkpoint(checkpoint_path(folder), config, network, adam(network.parameters(), config.training.kernels, 1.0))

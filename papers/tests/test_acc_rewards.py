@@ -7,7 +7,7 @@ from netsim.kept import Outcome
 from papers import acc_rewards
 from papers.acc_rewards import INCAST, LINEAR, LOADED, REWARDS, STEPS, Rewarded
 from teachers.ddqn_options import DdqnConfig
-from teachers.training_cache import Training
+from teachers.training_cache import CachedTraining
 
 CHOSEN = {STEPS: [20_000, 20_000, 20_000, 40_000], LINEAR: [2_560_000, 2_560_000, 20_000, 20_000]}
 
@@ -24,7 +24,7 @@ def outcome(who: str) -> Outcome:
 def found() -> Rewarded:
     who = (*REWARDS, *acc_rewards.STATIC)
     outcomes = {(name, network): [outcome(name)] * 2 for name in who for network in (INCAST, LOADED)}
-    return Rewarded({name: [Training(0.1, "reward", 1, 5, 80, 100.0)] * 2 for name in REWARDS}, outcomes)
+    return Rewarded({name: [CachedTraining(0.1, "reward", 1, 5, 80, 100.0)] * 2 for name in REWARDS}, outcomes)
 
 
 @pytest.mark.slow

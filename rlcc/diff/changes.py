@@ -13,7 +13,7 @@ ABSENT = "-"
 
 
 @dataclass(frozen=True)
-class Change:
+class PolicyChange:
     """``part``: the key that changed; ``old`` and ``new``: its values as text, "-" where a side has none."""
 
     part: str
@@ -21,7 +21,7 @@ class Change:
     new: str
 
 
-def changes(old: Side, new: Side) -> list[Change]:
+def changes(old: Side, new: Side) -> list[PolicyChange]:
     """Returns the changes in a fixed order: identity, header, parameters, firmware, thresholds, trees."""
     found = [*_of_texts(_identity(old), _identity(new))]
     found += _of_texts(_flat(_header(old)), _flat(_header(new)))
@@ -71,14 +71,14 @@ def _flat(value: Mapping[str, Any], above: str = "") -> dict[str, str]:
     return leaves_of
 
 
-def _of_texts(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Change]:
+def _of_texts(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[PolicyChange]:
     for key in dict.fromkeys((*old, *new)):
         was, now = old.get(key, ABSENT), new.get(key, ABSENT)
         if was != now:
-            yield Change(key, was, now)
+            yield PolicyChange(key, was, now)
 
 
-def _thresholds(old: Side, new: Side, was: Student, now: Student) -> Iterator[Change]:
+def _thresholds(old: Side, new: Side, was: Student, now: Student) -> Iterator[PolicyChange]:
     """Thresholds that one side alone has, in the order of the features, ascending. If both sides have the same number,
     the removed and the added ones are paired in their order."""
     for name in dict.fromkeys((*was.forest.features, *now.forest.features)):
@@ -89,7 +89,7 @@ def _thresholds(old: Side, new: Side, was: Student, now: Student) -> Iterator[Ch
         else:
             ordered = sorted([(t, 0) for t in removed] + [(t, 1) for t in added])
             pairs = [(ABSENT, _shown(new, name, t)) if side else (_shown(old, name, t), ABSENT) for t, side in ordered]
-        yield from (Change(f"threshold {name}", *pair) for pair in pairs)
+        yield from (PolicyChange(f"threshold {name}", *pair) for pair in pairs)
 
 
 def _shown(side: Side, name: str, threshold: int) -> str:
@@ -97,23 +97,23 @@ def _shown(side: Side, name: str, threshold: int) -> str:
     return f"{threshold} ({value})" if value else str(threshold)
 
 
-def _trees(old: Forest, new: Forest) -> Iterator[Change]:
+def _trees(old: Forest, new: Forest) -> Iterator[PolicyChange]:
     """One row a tree that differs: its leaves where both ask the same questions, else its questions. One row for all
     trees if most of them ask other questions: then the thresholds say more."""
     for output, (was, now) in enumerate(zip_longest(old.bias, new.bias)):
         if was != now:
-            yield Change(f"bias {output}", *(ABSENT if bias is None else str(bias) for bias in (was, now)))
+            yield PolicyChange(f"bias {output}", *(ABSENT if bias is None else str(bias) for bias in (was, now)))
     pairs = list(zip_longest(old.trees, new.trees))
     asked = [(_questions(old, was), _questions(new, now)) for was, now in pairs]
     others = sum(before != after for before, after in asked)
     if 2 * others > len(pairs) > 1:
-        yield Change("trees", str(len(old.trees)), f"{len(new.trees)}, of which {others} ask other questions")
+        yield PolicyChange("trees", str(len(old.trees)), f"{len(new.trees)}, of which {others} ask other questions")
         return
     for number, ((was, now), (before, after)) in enumerate(zip(pairs, asked, strict=True)):
         if was is None or now is None or before != after:
-            yield Change(f"tree {number}", ", ".join(before) or ABSENT, ", ".join(after) or ABSENT)
+            yield PolicyChange(f"tree {number}", ", ".join(before) or ABSENT, ", ".join(after) or ABSENT)
         elif was != now:
-            yield Change(f"tree {number}", f"{len(list(leaves(was)))} leaves", _moved(was, now))
+            yield PolicyChange(f"tree {number}", f"{len(list(leaves(was)))} leaves", _moved(was, now))
 
 
 def _questions(forest: Forest, tree: Node | None) -> list[str]:

@@ -34,7 +34,7 @@ Row = dict[str, int]
 
 
 @dataclass(frozen=True)
-class Interval:
+class ThresholdInterval:
     """Decisions in which ``feature`` lay in ``low < value <= high`` (None: no end). ``share``: of all decisions;
     ``differing``: share of those in the interval that differ; ``mean``, ``worst``: of the absolute difference;
     ``values``: the ends in physical units."""
@@ -50,7 +50,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Worst:
+class LargestDifference:
     """The largest difference: both decisions of ``knob``, and the input. ``where``: scenario, seed, agent, step."""
 
     knob: str
@@ -65,15 +65,15 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedDecisions:
     """One set of inputs. ``decisions``: number of inputs; ``differing``: number in which a knob differs; ``mean``: of
     the absolute difference, by knob."""
 
     decisions: int
     differing: int
     mean: Mapping[str, float]
-    worst: Worst | None
-    intervals: tuple[Interval, ...] = ()
+    worst: LargestDifference | None
+    intervals: tuple[ThresholdInterval, ...] = ()
 
     @property
     def share(self) -> float:
@@ -81,7 +81,7 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class _Network:
+class _ComparedNetwork:
     """One network's decisions that both policies make: ``places`` [N] of its rows, ``old`` and ``new`` [N, knobs],
     ``rows`` feature -> values [N]."""
 
@@ -103,7 +103,7 @@ def same_interface(old: Side, new: Side) -> bool:
     return old.pupil.observation.agents == new.pupil.observation.agents
 
 
-def in_traffic(old: Side, new: Side, runs: Iterable[Rollout]) -> Compared:
+def in_traffic(old: Side, new: Side, runs: Iterable[Rollout]) -> ComparedDecisions:
     """Compares the decisions of recorded traffic that the policies make themselves, with their whole history on record.
 
     Raises InputError if there is none. ``same_interface`` must hold.
@@ -119,10 +119,12 @@ def in_traffic(old: Side, new: Side, runs: Iterable[Rollout]) -> Compared:
     return _compared(names, off, _worst_recorded(networks, names, off), intervals)
 
 
-def _compared(names: Sequence[str], off: Floats, worst: Worst | None, intervals: tuple[Interval, ...] = ()) -> Compared:
+def _compared(
+    names: Sequence[str], off: Floats, worst: LargestDifference | None, intervals: tuple[ThresholdInterval, ...] = ()
+) -> ComparedDecisions:
     """Returns the figures of differences ``off`` [N, knobs]."""
     mean = {name: float(np.abs(off[:, k]).mean()) for k, name in enumerate(names)}
-    return Compared(len(off), int((off != 0).any(axis=1).sum()), mean, worst, intervals)
+    return ComparedDecisions(len(off), int((off != 0).any(axis=1).sum()), mean, worst, intervals)
 
 
 def _largest(off: Floats) -> tuple[int, int] | None:
@@ -131,7 +133,7 @@ def _largest(off: Floats) -> tuple[int, int] | None:
     return (int(row), int(knob)) if off[row, knob] else None
 
 
-def _network(old: Side, new: Side, run: Rollout) -> _Network | None:
+def _network(old: Side, new: Side, run: Rollout) -> _ComparedNetwork | None:
     states = run.trajectories
     rows: dict[str, Integers] = {}
     valid = states.of_policy()
@@ -144,7 +146,7 @@ def _network(old: Side, new: Side, run: Rollout) -> _Network | None:
     if not places.size:
         return None
     was, now = (_decided(side, states)[places] for side in (old, new))
-    return _Network(run, places, was, now, {name: column[places] for name, column in rows.items()})
+    return _ComparedNetwork(run, places, was, now, {name: column[places] for name, column in rows.items()})
 
 
 def _decided(side: Side, states: Trajectories) -> Floats:
@@ -160,7 +162,9 @@ def _rows(side: Side, states: Trajectories) -> tuple[dict[str, Integers], NDArra
     return {name: rows[:, n] for n, name in enumerate(seen_names(observation, trigger))}, valid
 
 
-def _worst_recorded(networks: Sequence[_Network], names: Sequence[str], off: Floats) -> Worst | None:
+def _worst_recorded(
+    networks: Sequence[_ComparedNetwork], names: Sequence[str], off: Floats
+) -> LargestDifference | None:
     largest = _largest(off)
     if largest is None:
         return None
@@ -180,10 +184,10 @@ def _worst_recorded(networks: Sequence[_Network], names: Sequence[str], off: Flo
     inputs = {f"event.{name}": int(states.columns[name][row]) for name in told}
     inputs |= {name: int(column[place]) for name, column in network.rows.items()}
     was, now = (float(decided[place, knob]) for decided in (network.old, network.new))
-    return Worst(names[knob], was, now, where, inputs)
+    return LargestDifference(names[knob], was, now, where, inputs)
 
 
-def _intervals(old: Side, new: Side, name: str, values: Integers, off: Floats) -> list[Interval]:
+def _intervals(old: Side, new: Side, name: str, values: Integers, off: Floats) -> list[ThresholdInterval]:
     """Returns the intervals of one feature, ascending, between the thresholds of both; those with few of the
     differences are left out."""
     borders = sorted({*old.thresholds.get(name, []), *new.thresholds.get(name, [])})
@@ -208,7 +212,7 @@ def _intervals(old: Side, new: Side, name: str, values: Integers, off: Floats) -
         low, high = ends[first], ends[last + 1]
         share, differing = float(inside.mean()), float((here > 0).mean())
         figures = (share, differing, float(here.mean()), float(here.max()))
-        found.append(Interval(name, low, high, *figures, _values(old, new, name, low, high)))
+        found.append(ThresholdInterval(name, low, high, *figures, _values(old, new, name, low, high)))
     return found
 
 
@@ -219,7 +223,7 @@ def _values(old: Side, new: Side, name: str, low: int | None, high: int | None) 
     return " to ".join(filter(None, ends))
 
 
-def on_inputs(old: Side, new: Side) -> Compared | None:
+def on_inputs(old: Side, new: Side) -> ComparedDecisions | None:
     """Compares whole decisions, from the raw event to the knobs, on the test inputs of both programs with the
     parameters of each; None if their contexts have different fields."""
     from codegen.vectors import make
@@ -245,7 +249,9 @@ def on_inputs(old: Side, new: Side) -> Compared | None:
     if (largest := _largest(off)) is not None:
         at, knob = largest
         inputs = {key: int(columns[key][at]) for key in keys}
-        worst = Worst(names[knob], float(decided[0][at, knob]), float(decided[1][at, knob]), kinds[at], inputs)
+        worst = LargestDifference(
+            names[knob], float(decided[0][at, knob]), float(decided[1][at, knob]), kinds[at], inputs
+        )
     return _compared(names, off, worst)
 
 

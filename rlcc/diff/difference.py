@@ -2,24 +2,24 @@
 
 from dataclasses import dataclass
 
-from rlcc.diff.changes import Change
-from rlcc.diff.decisions import Compared
+from rlcc.diff.changes import PolicyChange
+from rlcc.diff.decisions import ComparedDecisions
 from rlcc.diff.side import Side
 
 
 @dataclass(frozen=True)
-class Difference:
+class PolicyDifference:
     """``said``: which traffic; ``traffic`` and ``inputs``: None where they could not be compared."""
 
     old: Side
     new: Side
-    changes: tuple[Change, ...]
+    changes: tuple[PolicyChange, ...]
     said: str
-    traffic: Compared | None
-    inputs: Compared | None
+    traffic: ComparedDecisions | None
+    inputs: ComparedDecisions | None
 
     @property
-    def compared(self) -> list[tuple[str, Compared]]:
+    def compared(self) -> list[tuple[str, ComparedDecisions]]:
         """Returns the sets of inputs that could be compared, each with its name."""
         sets = (("traffic", self.traffic), ("test inputs", self.inputs))
         return [(name, one) for name, one in sets if one is not None]

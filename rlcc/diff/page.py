@@ -5,13 +5,13 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from rlcc.diff.difference import Difference
+from rlcc.diff.difference import PolicyDifference
 from rlcc.diff.words import HEADINGS, inputs_text, interval_cells, number, summary
 
 STYLE = Path(__file__).resolve().parents[1] / "reports/html/report.css"
 
 
-def page(found: Difference) -> str:
+def page(found: PolicyDifference) -> str:
     """Returns the page's text; the same difference gives the same bytes."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),

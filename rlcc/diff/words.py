@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from rlcc.diff.decisions import ACTION, Compared, Interval, Worst
-from rlcc.diff.difference import Difference
+from rlcc.diff.decisions import ACTION, ComparedDecisions, LargestDifference, ThresholdInterval
+from rlcc.diff.difference import PolicyDifference
 
 HEADINGS = ("feature", "interval", "of the traffic", "differ", "mean", "worst", "values")
 MAX_COLUMN = 48
@@ -18,7 +18,7 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def summary(found: Difference) -> dict[str, str]:
+def summary(found: PolicyDifference) -> dict[str, str]:
     """Returns the figures of the stage: key and value."""
     figures = {"changes": str(len(found.changes)), "traffic": found.said}
     if found.traffic is not None:
@@ -29,7 +29,7 @@ def summary(found: Difference) -> dict[str, str]:
     return figures
 
 
-def compared_text(compared: Compared) -> str:
+def compared_text(compared: ComparedDecisions) -> str:
     """Returns the share that differs and the largest difference."""
     share = f"{compared.differing:,} of {compared.decisions:,} decisions differ ({compared.share:.2%})"
     if compared.worst is None:
@@ -45,7 +45,7 @@ def number(knob: str, value: float, sign: str = "+") -> str:
     return f"{value:{sign},.0f}" if float(value).is_integer() else f"{value:{sign},.2f}"
 
 
-def interval_cells(interval: Interval) -> tuple[str, ...]:
+def interval_cells(interval: ThresholdInterval) -> tuple[str, ...]:
     """Returns the cells of one row."""
     low, high = interval.low, interval.high
     if low is not None and high is not None:
@@ -56,7 +56,7 @@ def interval_cells(interval: Interval) -> tuple[str, ...]:
     return (interval.feature, ends, *shares, f"{interval.mean:.5g}", f"{interval.worst:.5g}", interval.values)
 
 
-def input_text(worst: Worst) -> str:
+def input_text(worst: LargestDifference) -> str:
     """Returns both decisions and the input."""
     pair = f"{worst.knob} {number(worst.knob, worst.old, '')} -> {number(worst.knob, worst.new, '')}"
     return f"{pair} at {worst.where}: {inputs_text(worst.inputs)}"

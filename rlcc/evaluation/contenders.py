@@ -29,7 +29,7 @@ from netsim.policies import turned
 from netsim.simulation import DECISION_LATENCY_PS
 from rlcc.core_policy import CoreName, core_name
 from rlcc.evaluation.mixing import LABEL, MixArgument, parse_mix
-from rlcc.policies import NONE, Named, Read, by_name_or_path, kind_of, on_core
+from rlcc.policies import NONE, NamedPolicy, Read, by_name_or_path, kind_of, on_core
 
 TARGET = "target:"
 
@@ -46,7 +46,7 @@ class Argument:
     core: CoreName | None = None
     target_ratio: float | None = None
 
-    def turned(self, named: Named) -> Named:
+    def turned(self, named: NamedPolicy) -> NamedPolicy:
         """At the operator's target, where one was said."""
         if self.target_ratio is None:
             return named

@@ -28,7 +28,7 @@ LEAST = 0.01
 
 
 @dataclass(frozen=True)
-class Axis:
+class StandingAxis:
     """Something that counts. ``sign``: 1 where more of it is better, -1 where less is."""
 
     word: str
@@ -37,17 +37,17 @@ class Axis:
 
 
 GOES_ON = (
-    Axis("goodput", "goodput", 1),
-    Axis("p99", "latency_p99_us", -1),
-    Axis("loss", "loss", -1),
-    Axis("fairness", "jain", 1),
+    StandingAxis("goodput", "goodput", 1),
+    StandingAxis("p99", "latency_p99_us", -1),
+    StandingAxis("loss", "loss", -1),
+    StandingAxis("fairness", "jain", 1),
 )
 ENDS = (
-    Axis("slowdown", "slowdown_mean", -1),
-    Axis("p99", "slowdown_p99", -1),
-    Axis("loss", "loss", -1),
-    Axis("fairness", "slowdown_jain", 1),
-    Axis("completions", "completions", 1),
+    StandingAxis("slowdown", "slowdown_mean", -1),
+    StandingAxis("p99", "slowdown_p99", -1),
+    StandingAxis("loss", "loss", -1),
+    StandingAxis("fairness", "slowdown_jain", 1),
+    StandingAxis("completions", "completions", 1),
 )
 WAITS = (
     Axis("round", "round_mean_us", -1),
@@ -57,7 +57,7 @@ WAITS = (
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StandingComparison:
     """A policy beside a baseline in one cell: the axes in which it is better, and those in which it is worse."""
 
     ours: Row
@@ -72,18 +72,18 @@ class Comparison:
         return "loss" if self.worse else "level"
 
 
-def axes(row: Row) -> tuple[Axis, ...]:
+def axes(row: Row) -> tuple[StandingAxis, ...]:
     """Returns the metrics that count in the cell of a row."""
     if "round_mean_us" in row.mean:
         return WAITS
     return ENDS if "slowdown_mean" in row.mean else GOES_ON
 
 
-def compare(ours: Row, theirs: Row) -> Comparison:
+def compare(ours: Row, theirs: Row) -> StandingComparison:
     """Rows of one cell. InputError where there was one seed only."""
     signs = {axis.word: axis.sign * difference(ours, theirs, axis.metric) for axis in axes(ours)}
     better = tuple(word for word, sign in signs.items() if sign > 0)
-    return Comparison(ours, theirs, better, tuple(word for word, sign in signs.items() if sign < 0))
+    return StandingComparison(ours, theirs, better, tuple(word for word, sign in signs.items() if sign < 0))
 
 
 def difference(a: Row, b: Row, metric: str) -> int:
@@ -102,7 +102,7 @@ def difference(a: Row, b: Row, metric: str) -> int:
     return 1 if x > y else -1
 
 
-def tally(comparisons: Iterable[Comparison]) -> dict[Standing, int]:
+def tally(comparisons: Iterable[StandingComparison]) -> dict[Standing, int]:
     """How many cells of each kind."""
     standings: Sequence[Standing] = [comparison.standing for comparison in comparisons]
     return {standing: standings.count(standing) for standing in STANDINGS}

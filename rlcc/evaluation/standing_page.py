@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from decision.artefact.errors import InputError
-from rlcc.evaluation.standing import STANDINGS, Comparison, Standing, axes, compare, tally
+from rlcc.evaluation.standing import STANDINGS, Standing, StandingComparison, axes, compare, tally
 from rlcc.evaluation.suite import Suite, cells
 from rlcc.evaluation.summary import Row, figure
 from rlcc.origin import made_by
@@ -26,7 +26,7 @@ class JudgedCell:
     label: str
     rows: Sequence[Row]
     ideal: Sequence[Row]
-    comparisons: Mapping[str, Mapping[str, Comparison]]
+    comparisons: Mapping[str, Mapping[str, StandingComparison]]
     early: Mapping[str, Mapping[str, str]]
     """By cell: what each baseline lost in the first moments."""
 
@@ -37,7 +37,7 @@ class JudgedCell:
         )
 
     @property
-    def lost(self) -> list[Comparison]:
+    def lost(self) -> list[StandingComparison]:
         return [c for by_baseline in self.comparisons.values() for c in by_baseline.values() if c.standing == "loss"]
 
 
@@ -99,7 +99,7 @@ def parts(suite: Suite) -> dict[str, tuple[str, ...] | None]:
     return {"Cells that may be tuned on": others, "Held-out cells": held_out}
 
 
-def words(comparison: Comparison) -> str:
+def words(comparison: StandingComparison) -> str:
     """`win`, `mixed: p99 worse`: what keeps the cell from being won, or makes the other's better."""
     if comparison.standing == "mixed":
         return f"mixed: {', '.join(comparison.better)} better, {', '.join(comparison.worse)} worse"

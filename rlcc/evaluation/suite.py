@@ -31,7 +31,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Cells(_Strict):
+class SuiteCells(_Strict):
     """Traffic by name, measured ``window`` (from, to) of ``duration``, in the default network but for ``network``.
 
     ``held_out``: nothing may be tuned, trained or chosen by these cells; they are only reported.
@@ -51,7 +51,7 @@ class Cells(_Strict):
     """Whether the cells are only reported, and nothing is tuned by them."""
 
     @model_validator(mode="after")
-    def _times(self) -> "Cells":
+    def _times(self) -> "SuiteCells":
         begin, end = self.window
         if not 0 <= begin < end <= self.duration <= LATEST_PS:
             raise ValueError("the window must lie within the duration, which is at most 100 s")
@@ -71,7 +71,7 @@ class Suite(_Strict):
     """Baselines that a policy is compared with."""
     yardstick: str
     """Ideal that is shown and not judged by."""
-    cells: list[Cells] = Field(min_length=1)
+    cells: list[SuiteCells] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _names(self) -> "Suite":
@@ -106,7 +106,7 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
     return made
 
 
-def _of(group: Cells, suite: str) -> Iterator[Cell]:
+def _of(group: SuiteCells, suite: str) -> Iterator[Cell]:
     network = from_table(group.network, f"suite {suite}") if group.network else Network()
     for scenario in group.scenarios:
         name = f"{scenario}, {group.label}" if group.label else scenario

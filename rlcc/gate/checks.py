@@ -12,7 +12,7 @@ from decision.policy.policy import Header, Policy
 from emulator.firmware import SOURCE, VECTORS
 from emulator.host import HostReport
 from emulator.linux.cell import FRAME_BYTES
-from emulator.profile import Limits
+from emulator.profile import EngineLimits
 from emulator.report import EmulationReport
 from rlcc.evaluation.prediction import GOODPUT, QUEUE_BYTES, RTT, Compared
 from rlcc.gate.mends import mend
@@ -129,7 +129,7 @@ def object_code(report: EmulationReport) -> list[Check]:
     ]
 
 
-def sizes(report: EmulationReport, engine: Limits, asked: Sizes) -> list[Check]:
+def sizes(report: EmulationReport, engine: EngineLimits, asked: Sizes) -> list[Check]:
     """Code, tables, context and stack: what the engine allows, or less where that was asked for."""
     stack = None if report.stack_bytes is None else max(report.stack_bytes, report.stack_bytes_measured)
     rows = [

@@ -4,8 +4,8 @@ itself?
 Judged is the mean over the gate's seeds of what the student has more than its teacher with the same seed. Queues are
 chaotic: even the teacher, deciding 10 ns later, is off itself. The root mean square of that over the same seeds, as
 the error of a mean of so many, is its noise. The limit is the tolerance, or TIMES the noise where that is more. If that
-would be more than MOST times the tolerance, these runs tell nothing and the check fails, whatever the student does.
-Making a network more chaotic gains no more than that.
+would be more than MAX_NOISE_FACTOR times the tolerance, these runs tell nothing and the check fails, whatever the
+student does. Making a network more chaotic gains no more than that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ TIMES = 2.0
 """How many times its teacher's own noise a student may be off; a mean without bias is further off one time in
 twenty."""
 
-MOST = 5.0
+MAX_NOISE_FACTOR = 5.0
 """And how many times the tolerance at most, whatever the noise is."""
 
 SHOWN = {"latency_mean_us": ("mean latency", 2, " us"), "jain": ("Jain fairness", 4, ""), "loss": ("loss", 4, "")}
@@ -38,7 +38,7 @@ Metrics = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class FidelityComparison:
     """One metric in one scenario, means over the seeds: the student's ``value``, its ``differences`` to its teacher a
     seed, the teacher's to itself 10 ns later (``itself``), that one's ``noise``, and what is ``allowed`` beside none.
     NaN where something could not be measured."""
@@ -66,7 +66,7 @@ class Comparison:
     @property
     def told(self) -> bool:
         """Whether these runs can tell a student that is off from one that is not."""
-        return TIMES * self.noise <= MOST * self.allowed
+        return TIMES * self.noise <= MAX_NOISE_FACTOR * self.allowed
 
     @property
     def passed(self) -> bool:
@@ -150,17 +150,17 @@ class Comparison:
         if isnan(self.noise):
             return "its teacher could not be measured 10 ns later; judge a longer window"
         return (
-            f"its teacher's own noise is more than {MOST / TIMES:g} times what is allowed, "
+            f"its teacher's own noise is more than {MAX_NOISE_FACTOR / TIMES:g} times what is allowed, "
             f"{self._text(self.allowed, sign='')}, so these runs tell nothing of the student; give more seeds, or "
             "a longer window"
         )
 
 
-def compare(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[Comparison]:
+def compare(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[FidelityComparison]:
     """Each scenario's runs of teacher, student and later teacher, one after the other, by every metric that the
     scenario has; none where one of them has no seed. ValueError where they are not such runs: noise of other ones says
     nothing of these."""
-    comparisons: list[Comparison] = []
+    comparisons: list[FidelityComparison] = []
     if any(not outcome.metrics for outcome in outcomes):
         return comparisons
     for teacher, student, later in zip(outcomes[::3], outcomes[1::3], outcomes[2::3], strict=True):
@@ -173,7 +173,9 @@ def compare(outcomes: Sequence[PolicyMetrics], tolerance: Tolerance) -> list[Com
     return comparisons
 
 
-def network(outcomes: Sequence[PolicyMetrics], comparisons: Sequence[Comparison], tolerance: Tolerance) -> list[Check]:
+def network(
+    outcomes: Sequence[PolicyMetrics], comparisons: Sequence[FidelityComparison], tolerance: Tolerance
+) -> list[Check]:
     """The student beside its teacher, scenario by scenario; ``comparisons``: those of the outcomes (``compare``). NaN
     never passes, nor does a metric that no scenario has."""
     if not outcomes or any(not outcome.metrics for outcome in outcomes):
@@ -192,10 +194,10 @@ def _comparison(
     teacher: Sequence[Metrics],
     student: Sequence[Metrics],
     later: Sequence[Metrics],
-) -> Comparison:
+) -> FidelityComparison:
     """Metrics a seed, of the same seeds in the same order; ``of``: one of the runs."""
     itself = [metric.difference(*pair) for pair in zip(later, teacher, strict=True)]
-    return Comparison(
+    return FidelityComparison(
         of.scenario,
         name,
         metric,

@@ -25,7 +25,7 @@ READ = 20_000
 
 
 @dataclass(frozen=True)
-class States:
+class JudgedStates:
     """States that the teacher met. ``rows`` [N, columns] of integers, newest decision first, over ``observation``,
     whose window is the wider of both; then what a trigger saved."""
 
@@ -45,7 +45,7 @@ class Sights:
     certificate: Certificate | None = None
     costs: PathCosts | None = None
     source: str = ""
-    states: States | None = None
+    states: JudgedStates | None = None
     outcomes: tuple[PolicyMetrics, ...] = ()
 
 
@@ -79,11 +79,11 @@ class StatesMet:
             self.kept.append(self._of(run))
             yield run
 
-    def rows(self) -> States | None:
+    def rows(self) -> JudgedStates | None:
         """None where no decision had its history."""
         if not any(map(len, self.kept)):
             return None
-        return States(self.observation, np.concatenate(self.kept))
+        return JudgedStates(self.observation, np.concatenate(self.kept))
 
     def _of(self, run: Trajectories) -> Rows:
         agents, counts = np.unique(run.columns[run.interface.agent], return_counts=True)

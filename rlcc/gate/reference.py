@@ -16,13 +16,13 @@ from rlcc.gate.names import named
 from rlcc.gate.verdict import Check, parsed
 from rlcc.reports.folder import JSON
 
-MOST = 2**40
+MAX_FIGURE = 2**40
 AGAIN = "make the reference again, by the recipe that made it,"
 
 
-class _Cycles(BaseModel):
+class _ReferenceCycles(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True)
-    max: int = Field(ge=0, le=MOST)
+    max: int = Field(ge=0, le=MAX_FIGURE)
 
 
 class _Emulation(BaseModel):
@@ -34,16 +34,16 @@ class _Emulation(BaseModel):
     compiler: str
     compiler_version: str
     opt: str
-    cycles: _Cycles
-    code_bytes: int = Field(ge=0, le=MOST)
-    table_bytes: int = Field(ge=0, le=MOST)
-    stack_bytes: int = Field(ge=0, le=MOST)
+    cycles: _ReferenceCycles
+    code_bytes: int = Field(ge=0, le=MAX_FIGURE)
+    table_bytes: int = Field(ge=0, le=MAX_FIGURE)
+    stack_bytes: int = Field(ge=0, le=MAX_FIGURE)
 
 
-class _Measured(BaseModel):
+class _ReferenceFigures(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True)
     emulation: _Emulation
-    worst_case_cycles: int | None = Field(default=None, ge=0, le=MOST)
+    worst_case_cycles: int | None = Field(default=None, ge=0, le=MAX_FIGURE)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Reference:
 
     where: str
     firmware: str
-    figures: _Measured
+    figures: _ReferenceFigures
 
 
 def read_reference(path: Path) -> Reference:
@@ -62,7 +62,7 @@ def read_reference(path: Path) -> Reference:
     verdict = parsed(load_json(file), str(file))
     if not verdict.passed:
         raise InputError(f"{file} is a {verdict.outcome}, and a reference is a PASS; {AGAIN}")
-    figures = validate(_Measured, verdict.measured, f"{file}: measured")
+    figures = validate(_ReferenceFigures, verdict.measured, f"{file}: measured")
     return Reference(str(file), verdict.firmware, figures)
 
 

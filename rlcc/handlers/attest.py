@@ -9,13 +9,13 @@ from rlcc.gate.certified import PLACE
 
 
 def handle(firmware: Path, certificate: Path | None, key: Path, teacher: Path | None, out: Path) -> int:
-    from rlcc.attestation import Refused, attest
+    from rlcc.attestation import RefusedAttestation, attest
 
     not_within(firmware, out)
     with stage("attest") as (figures, progress):
         try:
             envelope = attest(firmware, certificate or firmware.resolve().parent / PLACE, key, teacher, progress)
-        except Refused as error:
+        except RefusedAttestation as error:
             figures["not signed"] = str(error)
             return 1
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -18,7 +18,7 @@ from rlcc.commands.model_options import given
 from rlcc.commands.options import not_within
 from rlcc.diff.changes import changes
 from rlcc.diff.decisions import in_traffic, on_inputs, same_interface
-from rlcc.diff.difference import Difference
+from rlcc.diff.difference import PolicyDifference
 from rlcc.diff.page import page
 from rlcc.diff.side import Side, read_side
 from rlcc.diff.words import HEADINGS, columns, input_text, interval_cells, summary
@@ -47,7 +47,7 @@ def handle(
             runs, said = _runs(sides[0], rollouts, recipe, chosen, progress)
             traffic = in_traffic(*sides, runs)
         progress("test inputs")
-        found = Difference(*sides, tuple(changes(*sides)), said, traffic, on_inputs(*sides))
+        found = PolicyDifference(*sides, tuple(changes(*sides)), said, traffic, on_inputs(*sides))
         figures |= summary(found)
         if out is not None:
             write_atomically(out, page(found))
@@ -91,7 +91,7 @@ def _migration(old: Side, new: Side) -> str:
     return migration(before.program, after.program, (old.label, new.label), after.prefix)
 
 
-def _print(found: Difference) -> None:
+def _print(found: PolicyDifference) -> None:
     rows = [("changed", "old", "", "new")] + [(c.part, c.old, "->", c.new) for c in found.changes]
     intervals = found.traffic.intervals if found.traffic is not None else ()
     for line in (*columns(rows), *columns([HEADINGS, *map(interval_cells, intervals)])):

@@ -35,10 +35,10 @@ def _tables(recipe_file: Path) -> list[str]:
 
 
 def _adpg(recipe_file: Path, out: Path, resume: bool, figures: Figures, progress: Progress) -> list[str]:
-    from teachers.adpg import Step, train
+    from teachers.adpg import EpisodeReport, train
     from teachers.curriculum import load_recipe
 
-    def tell(step: Step) -> None:
+    def tell(step: EpisodeReport) -> None:
         judged = "" if step.cost is None else f", cost {step.cost:.3f} (best {step.best_cost:.3f})"
         progress(f"episode {step.episode} of {step.episodes}{judged}")
 

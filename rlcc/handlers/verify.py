@@ -346,7 +346,7 @@ def _check(
     from rlcc.gate.certified import of_another
     from rlcc.gate.held import network_of
     from teachers.load import load
-    from verify.check.boundary import Limits, NoCore, checked
+    from verify.check.boundary import CheckLimits, NoCore, checked
     from verify.check.refused import Refused
     from verify.trusted.certificate import read_certificate
 
@@ -359,7 +359,7 @@ def _check(
         try:
             if wrong := of_another(certificate, profile, asked["compiler"], asked["optimise"]):
                 raise Refused(wrong)
-            limits = Limits(seconds)
+            limits = CheckLimits(seconds)
             recheck = checked(
                 certificate,
                 firmware,

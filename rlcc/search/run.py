@@ -28,7 +28,7 @@ from rlcc.search.written import moved, recipe_text
 from teachers.load import load
 from teachers.teacher import Teacher
 
-QUICKLY = 0.6
+QUICK_SHARE = 0.6
 """Of the time there is, where some of it is for the front."""
 SOURCES = ("decision", "distill", "codegen", "rlcc/search/quick.py", "rlcc/search/whole.py")
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +78,7 @@ def run(search: SearchRun, minutes: float | None) -> list[ReportedPoint]:
     """Go on with the search until it has its points and its front, or the time is over; all points."""
     begin = time.monotonic()
     end = None if minutes is None else begin + 60 * minutes
-    turn = end if end is None or search.options.front == 0 else begin + QUICKLY * (end - begin)
+    turn = end if end is None or search.options.front == 0 else begin + QUICK_SHARE * (end - begin)
     with opened(search.folder, search.space, search.options, search.subject()) as study:
         try:
             rollouts = _rollouts(search)

@@ -8,11 +8,11 @@ from bench.training import teachers as command
 from bench.training.teachers import CHOSEN, GATES, RECIPES, TEACHERS, Seeds, page
 from rlcc.recipe import load_recipe, teacher_path
 from teachers.load import load
-from teachers.training_cache import Training
+from teachers.training_cache import CachedTraining
 
 
-def training(value: float, better: int = 1) -> Training:
-    return Training(value, "reward" if better > 0 else "fct_us", better, 3, 4, 60.0 + value)
+def training(value: float, better: int = 1) -> CachedTraining:
+    return CachedTraining(value, "reward" if better > 0 else "fct_us", better, 3, 4, 60.0 + value)
 
 
 def seeds(name: str, values: dict[int, float], better: int, same: bool | None = True) -> Seeds:

@@ -14,7 +14,7 @@ from decision.policy.visits import Intervals, Visits, counted
 from emulator.firmware import read_firmware, tree_inputs
 from emulator.samples import sample_type, visits_of
 from rlcc import cli
-from rlcc.drift import PARTS, Feature, drift, interval
+from rlcc.drift import PARTS, FeatureDrift, drift, interval
 from rlcc.monitor import header
 
 BEFORE = Visits("ab", {"a": 800, "b": 150, "c": 50}, {"x": Intervals((10, 20), (800, 150, 50))})
@@ -28,7 +28,7 @@ def now(a: int, b: int, c: int, **others: int) -> Visits:
 def test_the_same_traffic_has_not_drifted() -> None:
     same = drift(now(8000, 1500, 500), BEFORE)
     assert (same.decisions, same.apart, same.beyond, same.unseen) == (10_000, 0.0, 0.0, 0.0)
-    assert same.features == (Feature("x", 0.0, 0.0, None),)
+    assert same.features == (FeatureDrift("x", 0.0, 0.0, None),)
 
 
 def test_one_of_the_networks_alone_is_apart_but_not_beyond() -> None:

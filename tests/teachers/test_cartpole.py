@@ -16,8 +16,7 @@ import torch
 from decision.policy.policy import Policy
 from teachers.ddqn import Learner
 from teachers.ddqn_options import Ddqn
-from teachers.ppo import ENDED, OPEN, Rollout
-from teachers.ppo import Learner as PpoLearner
+from teachers.ppo import ENDED, OPEN, PpoLearner, PpoRollout
 from teachers.ppo_options import Ppo
 from teachers.sums import same_sums
 from teachers.transitions import Transitions
@@ -129,7 +128,7 @@ def test_ppo_solves_it_too(seed: int) -> None:
             after[after >= PPO_ENVS * PPO_ROLLOUT] = OPEN
             for column, new in zip(columns, (before, drawn, log_pi, value, reward, after), strict=True):
                 column.append(new)
-        learner.learn(Rollout(*map(np.concatenate, columns)), done / PPO_STEPS, random)
+        learner.learn(PpoRollout(*map(np.concatenate, columns)), done / PPO_STEPS, random)
         if done // (PPO_ENVS * PPO_ROLLOUT) % 20 == 19 and (reached := mean_return(learner, 10)) == 500.0:
             print(f"seed {seed}: {done} steps, mean return {reached:.0f}", flush=True)
             break

@@ -14,7 +14,7 @@ from decision.policy.records import Trajectories
 from netsim.network import MS
 from rlcc import cli
 from teachers.checkpoint import checkpoint_path
-from teachers.ddpg import Learner, played, train
+from teachers.ddpg import DdpgLearner, played, train
 from teachers.ddpg_options import DdpgConfig
 from teachers.transitions import Transitions, growing
 
@@ -61,7 +61,7 @@ def test_the_same_recipe_gives_the_same_weights_resumed_or_not(tmp_path: Path) -
 def test_what_is_remembered_of_an_action_is_where_each_threshold_lay() -> None:
     """Noise moves them, between -1 and 1 and ascending."""
     small = config(exploration=2.0)
-    learner = Learner(small.policy, small.ddpg)
+    learner = DdpgLearner(small.policy, small.ddpg)
     rows = played(small, learner.network.weights(), 0)
     assert rows.action.shape == (len(rows), 3)
     assert rows.action.min() >= -1.001
@@ -85,7 +85,7 @@ def test_the_reward_is_what_follows_over_what_went_before() -> None:
 def test_it_learns_which_action_is_worth_most() -> None:
     """One step, no future: the reward falls with the distance of the action from 0.5, whatever is seen."""
     small = config(batch=64, gamma=0.0, learning_rate=1e-3, critic_learning_rate=3e-3)
-    learner = Learner(small.policy, small.ddpg)
+    learner = DdpgLearner(small.policy, small.ddpg)
     random = np.random.default_rng(1)
     rows = random.uniform(0, 1, (2000, small.policy.observation.size)).astype(np.float32)
     action = random.uniform(-1, 1, (2000, 3)).astype(np.float32)

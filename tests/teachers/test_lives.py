@@ -10,7 +10,7 @@ from netsim import Network, Scenario, Simulation
 from netsim.network import MS, US
 from netsim.policies import native
 from netsim.scenarios import Flow
-from teachers.adpg import Run, loss
+from teachers.adpg import AdpgRun, loss
 from teachers.credit import Credit
 from teachers.curriculum import TrainConfig, Training
 from teachers.lives import Lives
@@ -48,7 +48,7 @@ def test_every_life_is_a_column_that_ends_where_its_flow_does(make_policy: Any) 
     training = Training(
         seed=1, scenarios=["long-short:2"], episodes=1, horizon=10, segment_time="1500 us", credit=Credit()
     )
-    segments = Run(run, make_policy(hidden=[2]), training)
+    segments = AdpgRun(run, make_policy(hidden=[2]), training)
     weights = native(make_policy(hidden=[2]), run.policy.weights).weights  # type: ignore[union-attr]
     first, second = segments.advance(weights), segments.advance(weights)
     assert first.done is not None
@@ -77,7 +77,7 @@ def test_a_new_life_has_an_empty_memory(make_policy: Any) -> None:
     scenario = Scenario("two", 1, 1, (Flow(0, 0), Flow(0, 0, packets=400, start_ps=0, period_ps=MS)))
     run = Simulation(scenario, native(policy, weights), seed=1, record=True, network=Network(start_jitter_ps=0))
     training = Training(seed=1, scenarios=["long-short:2"], episodes=1, segment_time="900 us")
-    segments = Run(run, policy, training)
+    segments = AdpgRun(run, policy, training)
     segments.advance(weights)
     assert (run.hidden_state() != 0).any(axis=1).all()
     goes_on, new = segments.advance(weights).memory
@@ -93,7 +93,7 @@ def test_what_the_limits_clip_is_known(make_policy: Any) -> None:
         weights = {"fc0.weight": np.eye(2, 4, dtype=np.float32), "out.weight": np.full((1, 2), output, np.float32)}
         scenario = Scenario("one", 1, 1, (Flow(0, 0, packets=10**6),))
         run = Simulation(scenario, native(policy, weights), seed=1, record=True, network=Network(start_jitter_ps=0))
-        segment = Run(run, policy, training).advance(weights)
+        segment = AdpgRun(run, policy, training).advance(weights)
         assert segment.presence is not None
         assert (segment.presence.clipped == clipped).all()
 
@@ -101,7 +101,7 @@ def test_what_the_limits_clip_is_known(make_policy: Any) -> None:
 def test_without_ends_and_weights_there_are_no_lives(make_policy: Any) -> None:
     run = simulation(make_policy, Flow(0, 0), Flow(0, 0))
     training = Training(seed=1, scenarios=["many-to-one:2"], episodes=1)
-    segment = Run(run, make_policy(hidden=[2]), training).advance(run.policy.weights)  # type: ignore[union-attr]
+    segment = AdpgRun(run, make_policy(hidden=[2]), training).advance(run.policy.weights)  # type: ignore[union-attr]
     assert (segment.done, segment.presence) == (None, None)
 
 
@@ -112,7 +112,7 @@ def test_what_the_start_does_is_no_decision_of_the_policy(make_policy: Any) -> N
     weights = {"fc0.weight": np.ones((2, 4), np.float32), "out.weight": np.ones((1, 2), np.float32)}
     training = Training(seed=1, scenarios=["many-to-one:8"], episodes=1, credit=Credit(), start_phase=True)
     run = Simulation("many-to-one:8", native(policy, weights), seed=1, record=True)
-    segment = Run(run, policy, training).advance(weights)
+    segment = AdpgRun(run, policy, training).advance(weights)
     assert segment.own is not None
     assert not segment.own[:3].any()  # slow start
     assert segment.own.any()

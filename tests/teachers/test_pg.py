@@ -20,7 +20,7 @@ from netsim.simulation import Simulation
 from rlcc import cli
 from teachers.checkpoint import checkpoint_path
 from teachers.networks import seeded
-from teachers.pg import Decisions, Lives, advantages, ascend, begin, played, returns, staying, train, validate
+from teachers.pg import FlowDecisions, FlowLives, advantages, ascend, begin, played, returns, staying, train, validate
 from teachers.pg_options import PgConfig
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "train-auto-lrla.toml"
@@ -63,7 +63,7 @@ def test_the_same_recipe_gives_the_same_weights_resumed_or_not(tmp_path: Path) -
 
 def test_a_decision_answers_for_the_flows_that_share_a_machine_with_its_own() -> None:
     """Flow 1 shares the sender, 2 the receiver, 3 nothing; 4 comes in the horizon, 5 after it."""
-    lives = Lives(
+    lives = FlowLives(
         came_ps=np.array([0, 0, 0, 0, 15, 99]),
         went_ps=np.array([14, 100, 12, 100, 100, 100]),
         sender=np.array([0, 0, 1, 1, 0, 0]),
@@ -91,7 +91,7 @@ def test_it_learns_which_row_of_each_group_is_worth_most() -> None:
     chosen = random.integers(0, action.sizes, (2000, 3))
     standing = np.zeros((2000, 3), dtype=np.int64)
     best = (chosen[:, 1:] == (2, 1)).all(axis=1)
-    rows = Decisions(observed, chosen, np.where(best, 1.0, -0.05).astype(np.float32), standing)
+    rows = FlowDecisions(observed, chosen, np.where(best, 1.0, -0.05).astype(np.float32), standing)
     first, *_, last = (ascend(network, optimizer, rows, small.pg, random, action.sizes) for _ in range(8))
     with torch.no_grad():
         _, second, third = action.split(network.logits(torch.from_numpy(observed)).numpy())

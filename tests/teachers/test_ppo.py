@@ -13,8 +13,8 @@ from netsim.environments.task import Task
 from netsim.network import MS
 from rlcc import cli
 from teachers.checkpoint import checkpoint_path
-from teachers.many_networks import Networks
-from teachers.ppo import ENDED, OPEN, Learner, Rollout, advantages, begun, played, train
+from teachers.many_networks import ManyNetworks
+from teachers.ppo import ENDED, OPEN, PpoLearner, PpoRollout, advantages, begun, played, train
 from teachers.ppo_options import PpoConfig
 from teachers.transitions import RewardTerm
 
@@ -42,10 +42,10 @@ def config(name: str = "train-flows-ppo.toml", **ppo: Any) -> PpoConfig:
     return PpoConfig.model_validate(content(name, **ppo))
 
 
-def rollout(value: list[float], reward: list[float], after: list[int]) -> Rollout:
+def rollout(value: list[float], reward: list[float], after: list[int]) -> PpoRollout:
     n = len(after)
     floats = (np.array(x, np.float32) for x in ([0.0] * n, [0.0] * n, value, reward))
-    return Rollout(np.zeros((n, 1), np.float32), *floats, np.array(after))
+    return PpoRollout(np.zeros((n, 1), np.float32), *floats, np.array(after))
 
 
 def test_a_decision_answers_for_its_own_flows_next_ones() -> None:
@@ -62,7 +62,7 @@ def test_a_decision_answers_for_its_own_flows_next_ones() -> None:
 def test_networks_side_by_side_are_episodes() -> None:
     """The same actions lead to the same observations and rewards, decision by decision, in each of two networks."""
     tasks = [Task(name, duration_ps=MS // 5) for name in ("many-to-one:3", "many-to-one:2")]
-    many = Networks(tasks, [5, 6], [RewardTerm.model_validate(RAW)])
+    many = ManyNetworks(tasks, [5, 6], [RewardTerm.model_validate(RAW)])
     episodes = [Episode(task, seed) for task, seed in zip(tasks, (5, 6), strict=True)]
     random, asked = np.random.default_rng(0), 0
     while many.flow.size:
@@ -88,18 +88,18 @@ def test_networks_side_by_side_are_episodes() -> None:
 def test_what_pays_is_drawn_more_often(name: str) -> None:
     """A decision ends at once; the reward is where between the ends it was drawn."""
     given = config(name, epochs=20, learning_rate=0.01, entropy=0.0)
-    learner, random = Learner(given.policy, given.ppo), np.random.default_rng(0)
+    learner, random = PpoLearner(given.policy, given.ppo), np.random.default_rng(0)
     observed = np.zeros((256, given.policy.observation.size), np.float32)
     before = float(learner.draw(observed, random)[0].mean())
     for _ in range(3):
         drawn, log_pi, value = learner.draw(observed, random)
-        learner.learn(Rollout(observed, drawn, log_pi, value, drawn, np.full(256, ENDED)), 0.0, random)
+        learner.learn(PpoRollout(observed, drawn, log_pi, value, drawn, np.full(256, ENDED)), 0.0, random)
     assert float(learner.draw(observed, random)[0].mean()) > before + 0.3
 
 
 def test_a_round_gives_every_flow_its_decisions() -> None:
     given = config()
-    made = played(Learner(given.policy, given.ppo), begun(given, 0), np.random.default_rng(0))
+    made = played(PpoLearner(given.policy, given.ppo), begun(given, 0), np.random.default_rng(0))
     assert len(made) >= 10 * (2 + 4 + 8)
     following = made.after[made.after >= 0]
     assert (following > np.flatnonzero(made.after >= 0)).all()

@@ -12,7 +12,7 @@ import teachers
 from decision.artefact.documents import load_toml
 from decision.artefact.errors import InputError
 from netsim.network import MS
-from teachers.adpg import Segment, Step, cost_of, loss, train, validate
+from teachers.adpg import EpisodeReport, Segment, cost_of, loss, train, validate
 from teachers.checkpoint import checkpoint_path
 from teachers.curriculum import TrainConfig, load_recipe
 from teachers.ddpg_options import DdpgConfig
@@ -98,7 +98,7 @@ def test_saturated_in_the_wrong_direction_finds_back(make_config: Any) -> None:
 def test_short_training_improves_the_policy(tmp_path: Path, make_config: Any, lstm: int | None) -> None:
     config = make_config(episodes=6, lstm=lstm, segments=25)
     untrained = np.mean([m.cost for m in validate(config, seeded(config.policy, config.training.seed).weights())])
-    steps: list[Step] = []
+    steps: list[EpisodeReport] = []
     report = train(config, tmp_path / "t", progress=steps.append)
     assert report.cost < 0.2 * untrained
     assert len(steps) == report.episodes == 6
@@ -127,7 +127,7 @@ def test_resumed_run_is_bit_equal(tmp_path: Path, make_config: Any, lstm: int | 
     config = make_config(lstm=lstm, **options)
     whole = train(config, tmp_path / "whole")
 
-    def interrupt(step: Step) -> None:
+    def interrupt(step: EpisodeReport) -> None:
         if step.episode == 3:
             raise Interruption
 
@@ -168,7 +168,7 @@ def test_resume_refusals(tmp_path: Path, make_config: Any) -> None:
     with pytest.raises(InputError, match="train without --resume"):
         train(make_config(), tmp_path / "t", resume=True)
 
-    def interrupt(step: Step) -> None:
+    def interrupt(step: EpisodeReport) -> None:
         raise Interruption
 
     with pytest.raises(Interruption):
@@ -184,7 +184,7 @@ def test_resume_refusals(tmp_path: Path, make_config: Any) -> None:
 def test_foreign_folder_is_refused_before_training(tmp_path: Path, make_config: Any) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("x")
-    steps: list[Step] = []
+    steps: list[EpisodeReport] = []
     for place in (tmp_path / "mine", tmp_path / "mine" / "thesis.tex"):
         with pytest.raises(InputError, match="name another place"):
             train(make_config(), place, progress=steps.append)

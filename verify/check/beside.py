@@ -27,12 +27,12 @@ from decision.policy.tree_decision import build_observer, feature_names
 from verify.check.refused import Refused
 from verify.trusted.deviation import TeacherClaim
 
-AT_ONCE = 1 << 15
-TRIED = 4
+BATCH_BOXES = 1 << 15
+BATCH_STATES = 4
 """Of the boxes that are left of these, states that are looked at: a claim that is wrong ends there."""
 ROUNDS = 60
 """Halvings of a neighbourhood's boxes."""
-MOST = 1 << 24
+MAX_BOXES = 1 << 24
 """Boxes that are looked at."""
 MOST_CELLS = 1 << 19
 PLACES = 1 << 17
@@ -51,7 +51,7 @@ class TeacherNetwork:
 
 
 @dataclass(frozen=True)
-class Teacher:
+class CheckedTeacher:
     """``layers``: weights [outputs, inputs] and biases of each, float64."""
 
     observation: Observation
@@ -59,7 +59,7 @@ class Teacher:
     layers: tuple[tuple[Floats, Floats], ...]
 
     @staticmethod
-    def of(policy: Policy, weights: Mapping[str, NDArray[np.float32]]) -> "Teacher":
+    def of(policy: Policy, weights: Mapping[str, NDArray[np.float32]]) -> "CheckedTeacher":
         if (
             policy.architecture.kind != "mlp"
             or policy.architecture.teacher_only
@@ -75,7 +75,7 @@ class Teacher:
         for name in names:
             weight = weights[f"{name}.weight"].astype(np.float64)
             layers.append((weight, weights.get(f"{name}.bias", np.zeros(len(weight))).astype(np.float64)))
-        return Teacher(policy.observation, policy.action, tuple(layers))
+        return CheckedTeacher(policy.observation, policy.action, tuple(layers))
 
     def features(self, rows: Floats) -> Floats:
         kinds = self.observation.features
@@ -158,7 +158,7 @@ def distance_again(
         around = Around(claim.share, claim.action)
     except InputError as error:
         raise Refused(str(error)) from None
-    network = Teacher.of(policy, teacher.weights)
+    network = CheckedTeacher.of(policy, teacher.weights)
     window = max(student.observation.window, policy.observation.window)
     space = _Space(student, window, claim.step)
     low, high = space.histories(progress)
@@ -282,7 +282,7 @@ class _Space:
 
 
 def _witness(
-    claim: TeacherClaim, network: Teacher, around: Around, space: _Space, low: Integers, high: Integers
+    claim: TeacherClaim, network: CheckedTeacher, around: Around, space: _Space, low: Integers, high: Integers
 ) -> None:
     """The state can be, and is as far out as is said."""
     names = feature_names(space.observation)
@@ -309,7 +309,7 @@ def _witness(
         raise Refused(f"its state is {max(above, below):.6f} outside, the certificate says {claim.reached:.6f}")
 
 
-def _distance(network: Teacher, around: Around, row: Integers, student: float, sign: float) -> float:
+def _distance(network: CheckedTeacher, around: Around, row: Integers, student: float, sign: float) -> float:
     """How far at least ``sign`` times the student's action is above the teacher's around a state [columns]."""
     seen = row[None, : network.observation.size].astype(np.float64)
     ends = [network.features(end) for end in around.box(network.observation, seen)]
@@ -321,7 +321,7 @@ def _refused(space: _Space, row: Integers) -> None:
     raise Refused(f"in the state {state} the student may be further outside than the certificate says")
 
 
-def _surely(network: Teacher, low: Floats, high: Floats, student: float, sign: float) -> float:
+def _surely(network: CheckedTeacher, low: Floats, high: Floats, student: float, sign: float) -> float:
     """How far at least ``sign`` times the student's action is above all of the teacher's over a box, by about 2e-5."""
     waiting, ended, best, rounds = (low, high), float("inf"), float("inf"), 0
     while True:
@@ -335,7 +335,7 @@ def _surely(network: Teacher, low: Floats, high: Floats, student: float, sign: f
         ends = bound >= best - 2e-5
         ended = min([float(ended), *map(float, bound[ends])])
         least, most, rounds = least[~ends], most[~ends], rounds + 1
-        if not len(least) or len(least) > AT_ONCE or rounds == ROUNDS:
+        if not len(least) or len(least) > BATCH_BOXES or rounds == ROUNDS:
             return min([ended, *map(float, bound[~ends])])
         slope = np.maximum(*(np.abs(end) for end in network.slopes(least, most)))
         column = (slope * (most - least)).argmax(axis=1)
@@ -346,7 +346,7 @@ def _surely(network: Teacher, low: Floats, high: Floats, student: float, sign: f
         waiting = np.concatenate([least, above]), np.concatenate([below, most])
 
 
-def _above(network: Teacher, student: Floats, output: Floats, sign: float) -> Floats:
+def _above(network: CheckedTeacher, student: Floats, output: Floats, sign: float) -> Floats:
     """``sign`` times (student - action) where ``sign`` times the output is this, the tanh's rounding against it."""
     squashed = np.clip(np.tanh(sign * output) + sign * 2.0**-20, -1, 1)
     return np.asarray(sign * (student - (network.action.decided(squashed[:, None])[:, 0] - 1.0)), dtype=np.float64)
@@ -354,7 +354,7 @@ def _above(network: Teacher, student: Floats, output: Floats, sign: float) -> Fl
 
 def _holds(
     claim: TeacherClaim,
-    network: Teacher,
+    network: CheckedTeacher,
     around: Around,
     space: _Space,
     low: Integers,
@@ -369,14 +369,14 @@ def _holds(
         least[:, signals], most[:, signals] = cell[0][signals], cell[1][signals]
         action = act(space.student, least[:, : space.student.observation.size]) / 2**16
         for sign in (1.0, -1.0):
-            waiting = _Boxes(least, most, action)
+            waiting = _CheckedBoxes(least, most, action)
             while len(waiting.low):
-                now, waiting = waiting.only(slice(AT_ONCE)), waiting.only(slice(AT_ONCE, None))
+                now, waiting = waiting.only(slice(BATCH_BOXES)), waiting.only(slice(BATCH_BOXES, None))
                 looked += len(now.low)
-                if looked > MOST:
-                    raise Refused(f"after {MOST} boxes of states the distance is not decided")
+                if looked > MAX_BOXES:
+                    raise Refused(f"after {MAX_BOXES} boxes of states the distance is not decided")
                 left = now.only(_open(claim.bound, network, around, now, sign))
-                for n in range(0, len(left.low), 1 + len(left.low) // TRIED):
+                for n in range(0, len(left.low), 1 + len(left.low) // BATCH_STATES):
                     if _distance(network, around, left.low[n], float(left.action[n]), sign) > claim.bound:
                         _refused(space, left.low[n])
                 waiting = _halved(network, around, space, left).joined(waiting)
@@ -386,25 +386,25 @@ def _holds(
 
 
 @dataclass(frozen=True)
-class _Boxes:
+class _CheckedBoxes:
     """Ends [N, columns], both included, and what the student does there [N]."""
 
     low: Integers
     high: Integers
     action: Floats
 
-    def only(self, rows: "slice | NDArray[np.intp]") -> "_Boxes":
-        return _Boxes(self.low[rows], self.high[rows], self.action[rows])
+    def only(self, rows: "slice | NDArray[np.intp]") -> "_CheckedBoxes":
+        return _CheckedBoxes(self.low[rows], self.high[rows], self.action[rows])
 
-    def joined(self, other: "_Boxes") -> "_Boxes":
-        return _Boxes(
+    def joined(self, other: "_CheckedBoxes") -> "_CheckedBoxes":
+        return _CheckedBoxes(
             np.concatenate([self.low, other.low]),
             np.concatenate([self.high, other.high]),
             np.concatenate([self.action, other.action]),
         )
 
 
-def _open(bound: float, network: Teacher, around: Around, boxes: _Boxes, sign: float) -> NDArray[np.intp]:
+def _open(bound: float, network: CheckedTeacher, around: Around, boxes: _CheckedBoxes, sign: float) -> NDArray[np.intp]:
     """The boxes of which it is not shown that no state is further out than ``bound``."""
     low, high, action = boxes.low, boxes.high, boxes.action
     size, observation = network.observation.size, network.observation
@@ -445,7 +445,7 @@ def _grids(size: int) -> list[Floats]:
     return [np.asarray(list(product(sides, repeat=size))) for sides in (np.array([0.0, 1.0]), steps)]
 
 
-def _halved(network: Teacher, around: Around, space: _Space, boxes: _Boxes) -> _Boxes:
+def _halved(network: CheckedTeacher, around: Around, space: _Space, boxes: _CheckedBoxes) -> _CheckedBoxes:
     """Each box in two, in the column in which it is widest beside its neighbourhood; Refused where it is one state."""
     low, high = boxes.low, boxes.high
     if (low == high).all(axis=1).any():
@@ -469,6 +469,6 @@ def _halved(network: Teacher, around: Around, space: _Space, boxes: _Boxes) -> _
     return replace(boxes, high=below).joined(replace(boxes, low=above))
 
 
-def _box(network: Teacher, first: Floats, last: Floats) -> tuple[Floats, Floats]:
+def _box(network: CheckedTeacher, first: Floats, last: Floats) -> tuple[Floats, Floats]:
     ends = network.features(first), network.features(last)
     return np.minimum(*ends), np.maximum(*ends)

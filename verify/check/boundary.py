@@ -31,14 +31,14 @@ from verify.trusted.machine import IllegalInstruction
 
 
 @dataclass(frozen=True)
-class Limits:
+class CheckLimits:
     """Limits of one check: seconds by the clock, compiling and calibrating included; bytes of memory while it walks."""
 
     seconds: float = 1800
     memory_bytes: int = 8 * 2**30
 
 
-DEFAULT = Limits()
+DEFAULT = CheckLimits()
 
 
 class NoCore(InputError):
@@ -51,7 +51,7 @@ def checked(
     *,
     solver: str = "bitwuzla",
     progress: Progress | None = None,
-    limits: Limits = DEFAULT,
+    limits: CheckLimits = DEFAULT,
     proofs: Path | None = None,
     teacher: TeacherNetwork | None = None,
     core: bool = True,
@@ -84,7 +84,7 @@ def judged(
     firmware: Path | Opened,
     solver: str,
     progress: Progress,
-    limits: Limits,
+    limits: CheckLimits,
     proofs: Path | None = None,
     teacher: TeacherNetwork | None = None,
     core: bool = True,
@@ -123,7 +123,7 @@ def _child(
     certificate: Certificate,
     firmware: Opened,
     solver: str,
-    limits: Limits,
+    limits: CheckLimits,
     proofs: Path | None,
     teacher: TeacherNetwork | None,
     core: bool,
@@ -143,7 +143,7 @@ def _child(
     pipe.send(answer)
 
 
-def _answer(pipe: Connection, child: BaseProcess, progress: Progress | None, limits: Limits) -> Recheck:
+def _answer(pipe: Connection, child: BaseProcess, progress: Progress | None, limits: CheckLimits) -> Recheck:
     end = time.monotonic() + limits.seconds
     while pipe.poll(max(end - time.monotonic(), 0)):
         try:

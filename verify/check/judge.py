@@ -22,7 +22,7 @@ from verify.check.layout import fields_of, structures_of
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word
 from verify.check.notation import NAME, NUMBER, TOKEN, evaluate, names_in
 from verify.check.refused import Refused
-from verify.check.shared import Memory, Shared
+from verify.check.shared import LaneMemory, Shared
 from verify.check.solver import Undecided
 from verify.check.sums import sum_range
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
@@ -319,7 +319,7 @@ class Judge:
             return Meaning(self.program, free, lambda c: c, multiply, fixed, counted=self._counted)
         key = free, tuple(lane.fixed.items())
         shared = self._shared.setdefault(key, Shared(self.program, free, lane.fixed))
-        choose, remember = (lambda c: lane.known.decide(c, self.oracle)), Memory(shared, lane.known)
+        choose, remember = (lambda c: lane.known.decide(c, self.oracle)), LaneMemory(shared, lane.known)
         return Meaning(self.program, free, choose, lane.known.product, lane.fixed, remember, self._counted)
 
     def _equal(self, lane: Lane, a: Term, b: Term, otherwise: str) -> None:

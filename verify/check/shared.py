@@ -44,7 +44,7 @@ class Shared:
         return self._variables[n]
 
 
-class Memory:
+class LaneMemory:
     """Memory of one lane: remembers a term for all lanes that know the same facts about its parts."""
 
     def __init__(self, shared: Shared, known: Known) -> None:

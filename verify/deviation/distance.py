@@ -17,7 +17,7 @@ from decision.policy.neighbourhood import Around
 from decision.policy.policy import Policy
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from verify.deviation.furthest import ONE, Search
+from verify.deviation.furthest import ONE, FurthestSearch
 from verify.deviation.histories import histories
 from verify.deviation.network import Network
 from verify.trusted.deviation import TeacherClaim
@@ -49,7 +49,7 @@ def distance(
     student, network = _comparable(pupil, policy), Network.of(policy, weights)
     window = max(student.observation.window, network.observation.window)
     behind = histories(student, window, round(STEP * ONE), progress)
-    search = Search(student, network, behind, around)
+    search = FurthestSearch(student, network, behind, around)
     furthest = search.furthest(TOLERANCE, progress)
     row, action = furthest.state.row, furthest.state.action / ONE
     low, high = around.box(network.observation, row[None, : network.size].astype(np.float64))

@@ -22,9 +22,9 @@ from decision.policy.student import Student
 from verify.deviation.histories import Histories
 from verify.deviation.network import Network
 
-AT_ONCE = 16_384
+BATCH_BOXES = 16_384
 """Boxes that are bounded together."""
-TRIED = 512
+BATCH_STATES = 512
 """Of these, about so many have a state that is looked at."""
 MOST_BOXES = 20_000_000
 """After so many the bound is what it is by then."""
@@ -34,7 +34,7 @@ ONE = 1 << ACTION_BITS
 
 
 @dataclass(frozen=True)
-class State:
+class FoundState:
     """``row`` [window * features] of integers, in which the student's ``action`` (Q16) is ``distance`` outside (its
     neighbourhood searched: it can be less, not more), ``above`` the teacher's actions or below."""
 
@@ -49,12 +49,12 @@ class Furthest:
     """No state is further outside than ``bound``; ``state`` is the furthest that was met; ``boxes`` were looked at."""
 
     bound: float
-    state: State
+    state: FoundState
     boxes: int
 
 
 @dataclass(frozen=True)
-class Boxes:
+class StateBoxes:
     """Histories ``first`` to ``last`` (not itself) [N], and the ends of every column [N, columns]; ``action`` [N] the
     student's, Q16; ``above`` [N]: of the distance above the teacher's actions, else below; ``bound`` [N] on it."""
 
@@ -69,8 +69,8 @@ class Boxes:
     def __len__(self) -> int:
         return len(self.first)
 
-    def only(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "Boxes":
-        return Boxes(
+    def only(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> "StateBoxes":
+        return StateBoxes(
             self.first[rows],
             self.last[rows],
             self.low[rows],
@@ -80,8 +80,8 @@ class Boxes:
             self.bound[rows],
         )
 
-    def joined(self, other: "Boxes") -> "Boxes":
-        return Boxes(
+    def joined(self, other: "StateBoxes") -> "StateBoxes":
+        return StateBoxes(
             np.concatenate([self.first, other.first]),
             np.concatenate([self.last, other.last]),
             np.concatenate([self.low, other.low]),
@@ -114,7 +114,7 @@ class _Hulls:
         return low, high
 
 
-class Search:
+class FurthestSearch:
     """One student beside one teacher. The teacher looks at no more decisions than the histories hold."""
 
     def __init__(self, student: Student, network: Network, behind: Histories, around: Around) -> None:
@@ -133,9 +133,9 @@ class Search:
         """The bound is at most ``tolerance`` above the state that is told, where the search was not given up."""
         waiting, best, done, looked = self.all(), None, 0.0, 0
         while len(waiting):
-            if len(waiting) > AT_ONCE:
-                order = np.argpartition(-waiting.bound, AT_ONCE)
-                now, waiting = waiting.only(order[:AT_ONCE]), waiting.only(order[AT_ONCE:])
+            if len(waiting) > BATCH_BOXES:
+                order = np.argpartition(-waiting.bound, BATCH_BOXES)
+                now, waiting = waiting.only(order[:BATCH_BOXES]), waiting.only(order[BATCH_BOXES:])
             else:
                 now, waiting = waiting, waiting.only(np.zeros(0, dtype=np.intp))
             looked += len(now)
@@ -153,7 +153,7 @@ class Search:
         assert best is not None
         return Furthest(done, best, looked)
 
-    def all(self) -> Boxes:
+    def all(self) -> StateBoxes:
         """Every combination of the histories' groups and the newest signals' cells, above and below."""
         axes = []
         for c in self.columns.newest:
@@ -169,16 +169,16 @@ class Search:
         for c, axis, cell in zip(self.columns.newest, axes, cells, strict=True):
             low[:, c], high[:, c] = axis[cell].T
         action = act(self.student, low[:, : self.student.observation.size])
-        above = Boxes(first, last, low, high, action, np.ones(len(low), np.bool_), np.zeros(len(low)))
+        above = StateBoxes(first, last, low, high, action, np.ones(len(low), np.bool_), np.zeros(len(low)))
         boxes = above.joined(replace(above, above=~above.above))
         return replace(boxes, bound=self._anything(boxes))
 
-    def _anything(self, boxes: Boxes) -> Floats:
+    def _anything(self, boxes: StateBoxes) -> Floats:
         """How far out an action is at most, whatever the teacher does."""
         action = boxes.action / ONE
         return np.asarray(np.where(boxes.above, action - self.least, self.most - action), dtype=np.float64)
 
-    def _bounded(self, boxes: Boxes, enough: float) -> Boxes:
+    def _bounded(self, boxes: StateBoxes, enough: float) -> StateBoxes:
         low, high = self._common(boxes)
         some = (low <= high).all(axis=1)
         bound = boxes.bound.copy()
@@ -192,7 +192,7 @@ class Search:
             bound[rest] = np.minimum(bound[rest], self._moved_along(boxes.only(rest)))
         return replace(boxes, bound=bound)
 
-    def _moved_along(self, boxes: Boxes) -> Floats:
+    def _moved_along(self, boxes: StateBoxes) -> Floats:
         """A bound [N] by a place that moves along with the state: at the ends of its neighbourhood where the teacher
         rises there, in its middle, for all states of a box at once."""
         size, around = self.network.size, self.around
@@ -208,7 +208,7 @@ class Search:
             best = np.maximum(best, self.network.least(np.minimum(*seen), np.maximum(*seen), sign))
         return self._outside(boxes.action, boxes.above, best)
 
-    def _common(self, boxes: Boxes) -> tuple[Floats, Floats]:
+    def _common(self, boxes: StateBoxes) -> tuple[Floats, Floats]:
         """Returns the intersection of the neighbourhoods of all states of each box [N, the network's size], in integers
         and between them; low > high if it is empty. Their rounding is within what verify.deviation.network allows
         features to be off."""
@@ -231,16 +231,16 @@ class Search:
         outside: Floats = np.maximum(sign * action / ONE - self.network.signed(reached, sign)[0], 0.0)
         return outside
 
-    def _better(self, best: State | None, boxes: Boxes) -> State:
+    def _better(self, best: FoundState | None, boxes: StateBoxes) -> FoundState:
         """The furthest of ``best`` and of some states of the most promising boxes."""
-        some = boxes.only(np.argsort(-boxes.bound, kind="stable")[:: max(1, len(boxes) // TRIED)])
+        some = boxes.only(np.argsort(-boxes.bound, kind="stable")[:: max(1, len(boxes) // BATCH_STATES)])
         rows = np.where(np.isin(np.arange(some.low.shape[1]), self.columns.newest), (some.low + some.high) // 2, 0)
         own = np.clip(self.low[some.first], some.low, some.high)
         history = list(self.columns.history)
         rows[:, history] = own[:, history]
         distance = self.searched(rows, some.action, some.above)
         at = int(distance.argmax())
-        state = State(rows[at], int(some.action[at]), bool(some.above[at]), float(distance[at]))
+        state = FoundState(rows[at], int(some.action[at]), bool(some.above[at]), float(distance[at]))
         return state if best is None or state.distance > best.distance else best
 
     def searched(self, rows: Integers, action: Integers, above: NDArray[np.bool_]) -> Floats:
@@ -258,7 +258,7 @@ class Search:
                 best = np.maximum(best, reached.max(axis=1))
         return self._outside(action, above, best)
 
-    def _halved(self, boxes: Boxes) -> Boxes:
+    def _halved(self, boxes: StateBoxes) -> StateBoxes:
         """Each in two: its histories, or the column that matters most."""
         wide = self._width(boxes)
         history, many = list(self.columns.history), boxes.last - boxes.first > 1
@@ -271,7 +271,7 @@ class Search:
         wide[np.ix_(many[~split], history)] = -1.0
         return self._by_history(several).joined(self._by_column(one, wide.argmax(axis=1)))
 
-    def _by_history(self, boxes: Boxes) -> Boxes:
+    def _by_history(self, boxes: StateBoxes) -> StateBoxes:
         middle = (boxes.first + boxes.last) // 2
         parts, newest = [], list(self.columns.newest)
         for first, last in ((boxes.first, middle), (middle, boxes.last)):
@@ -280,7 +280,7 @@ class Search:
             parts.append(replace(boxes, first=first, last=last, low=low, high=high))
         return parts[0].joined(parts[1])
 
-    def _by_column(self, boxes: Boxes, column: NDArray[np.intp]) -> Boxes:
+    def _by_column(self, boxes: StateBoxes, column: NDArray[np.intp]) -> StateBoxes:
         rows = np.arange(len(boxes))
         low, high = boxes.low[rows, column], boxes.high[rows, column]
         root = np.sqrt((np.maximum(low, 0) + 1.0) * (np.maximum(high, 0) + 1.0)) - 1.0
@@ -291,7 +291,7 @@ class Search:
         below[rows, column], above[rows, column] = cut, cut + 1
         return replace(boxes, high=below).joined(replace(boxes, low=above))
 
-    def _width(self, boxes: Boxes) -> Floats:
+    def _width(self, boxes: StateBoxes) -> Floats:
         """Returns the weight by which each column [N, columns] is halved: 0 for one value, or for a column that the
         teacher does not see. If some neighbourhoods have nothing in common in a column, that column comes first."""
         size, wide = self.network.size, np.zeros(boxes.low.shape)

@@ -22,9 +22,9 @@ from decision.policy.features import PreviousAction
 from decision.policy.student import Student
 from decision.policy.tree_decision import build_observer
 
-MOST = 200_000
+MAX_CELLS = 200_000
 """Cells of histories; with more the actions are cut more coarsely."""
-AT_ONCE = 1 << 20
+BATCH_STATES = 1 << 20
 """States that the student is asked for at once."""
 
 
@@ -144,12 +144,12 @@ def _closed(student: Student, columns: Columns, step: int, progress: Callable[[s
     fresh = np.ones(1, dtype=np.bool_)
     while fresh.any():
         parts = [(low, high)]
-        many = max(1, AT_ONCE // len(newest))
+        many = max(1, BATCH_STATES // len(newest))
         for i in range(0, len(low), many):
             behind = np.flatnonzero(fresh[i : i + many]) + i
             parts += [merged(*part)[1:] for part in _after(student, columns, low[behind], high[behind], newest)]
         after, least, most = merged(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
-        if len(after) > MOST:
+        if len(after) > MAX_CELLS:
             return None
         known = np.searchsorted(after, keys)
         fresh = np.ones(len(after), dtype=np.bool_)
@@ -195,7 +195,7 @@ def _widened(columns: Columns, low: Integers, high: Integers) -> tuple[Integers,
 
 def _product(axes: list[Integers]) -> Integers:
     """All combinations [M, axes]."""
-    if prod(map(len, axes)) > AT_ONCE:
+    if prod(map(len, axes)) > BATCH_STATES:
         raise InputError("the newest signals have too many cells together to be followed")
     grid = np.meshgrid(*axes, indexing="ij")
     return np.stack([axis.reshape(-1) for axis in grid], axis=1) if axes else np.zeros((1, 0), dtype=np.int64)

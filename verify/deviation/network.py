@@ -30,7 +30,7 @@ SQUASHED = 2.0**-20
 
 
 @dataclass(frozen=True)
-class Layer:
+class RoundedLayer:
     """``weight`` [outputs, inputs], ``bias`` [outputs]."""
 
     weight: Floats
@@ -61,7 +61,7 @@ class Network:
 
     observation: Observation
     action: TanhMap | Multiplier
-    layers: tuple[Layer, ...]
+    layers: tuple[RoundedLayer, ...]
 
     @staticmethod
     def of(policy: Policy, weights: Mapping[str, NDArray[np.float32]]) -> "Network":
@@ -91,7 +91,7 @@ class Network:
         for name in [*(f"fc{n}" for n in range(len(policy.architecture.hidden))), "out"]:
             weight = weights[f"{name}.weight"].astype(np.float64)
             bias = weights.get(f"{name}.bias")
-            layers.append(Layer(weight, np.zeros(len(weight)) if bias is None else bias.astype(np.float64)))
+            layers.append(RoundedLayer(weight, np.zeros(len(weight)) if bias is None else bias.astype(np.float64)))
         network = Network(policy.observation, policy.action, tuple(layers))
         if not (network.rise < MOST_RISE).all():
             raise InputError(f"{policy.name} has weights so large that its outputs overflow; train or export it again")

@@ -35,7 +35,7 @@ from verify.trusted.costs import CycleModel, cycle_model
 from verify.trusted.machine import IllegalInstruction, constants, decode_image
 
 ENTRY = "rlcc_decide"
-ROOM = 100
+MARGIN_PARTS = 100
 """A bound over joined partial sums is told by so small a part higher: the checker knows less of what paths had in
 common, and may find one a cycle longer."""
 
@@ -238,7 +238,7 @@ class Attempt:
         overhead, seconds = self.model.overhead, self.limits.worst_seconds
         worst = worst_case(self.state, self.joiner.meetings, ends, overhead, self.runner(), seconds, self.slowest)
         if worst.exact is None and self.joiner.gave_up:
-            return replace(worst, bound=worst.bound + worst.bound // ROOM)
+            return replace(worst, bound=worst.bound + worst.bound // MARGIN_PARTS)
         return worst
 
     def runner(self) -> Runner:

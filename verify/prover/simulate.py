@@ -32,8 +32,8 @@ CONDITIONS = {  # branch -> question, answer for which it is taken
     "bltu": ("sltu", True), "bgeu": ("sltu", False),
 }  # fmt: skip
 
-FEW, SOON = 64, 8
-"""Lanes are also joined within so many instructions after a comparison without a branch, if they are few."""
+FEW_LANES, NEAR_INSTRUCTIONS = 64, 8
+"""Lanes are also joined within this number of instructions after a comparison without a branch, if they are few."""
 
 
 class Join(Protocol):
@@ -78,7 +78,7 @@ def walk(
             state.widen(group)
         lanes = joined(groups)
         result.instructions += len(lanes)
-        meet = position.arrivals > 1 or (number in unsettled if len(lanes) <= FEW else join.due(lanes))
+        meet = position.arrivals > 1 or (number in unsettled if len(lanes) <= FEW_LANES else join.due(lanes))
         if (len(lanes) > 1 and meet) or join.counted(lanes):
             lanes = join(number, lanes)
             if not len(lanes):
@@ -96,7 +96,7 @@ def walk(
             raise Refused(error.failure.kind, error.failure.address or i.address, error.failure.text) from None
         result.stack_bytes = max(result.stack_bytes, bytes_below)
         if len(lanes) > before and i.name not in BRANCHES:
-            unsettled.update(range(number + 1, number + SOON))
+            unsettled.update(range(number + 1, number + NEAR_INSTRUCTIONS))
         _spend(lanes, i, taken, graph, model, number)
         if not position.following:
             result.returned += len(lanes)

@@ -9,23 +9,23 @@ from verify.trusted.machine import BRANCHES, Instruction
 
 
 @dataclass(frozen=True)
-class Question:
+class RangeQuestion:
     """A comparison of ``rs1`` with ``rs2``, or where it is told with ``right``, by a branch's name."""
 
     name: str
     right: Words | None = None
 
 
-def question(i: Instruction) -> Question | None:
+def question(i: Instruction) -> RangeQuestion | None:
     """Returns an instruction's question about its registers whose answers are best followed apart: a branch; a
     comparison into a register, or a sign that is spread over one, from which masks are made."""
     if i.name in BRANCHES:
-        return Question(i.name)
+        return RangeQuestion(i.name)
     if i.name == "srai" and i.imm >= 15:  # 15 spreads the sign of an int16
-        return Question("blt", Words(0))
+        return RangeQuestion("blt", Words(0))
     if i.name in ("slt", "sltu"):
-        return Question("blt" + i.name[3:])
-    return Question("blt" + i.name[4:], Words(i.imm % MODULUS)) if i.name in ("slti", "sltiu") else None
+        return RangeQuestion("blt" + i.name[3:])
+    return RangeQuestion("blt" + i.name[4:], Words(i.imm % MODULUS)) if i.name in ("slti", "sltiu") else None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from emulator.objects import Image
 from verify.code.failures import Refused
 from verify.code.graph import KEPT, RA, SP
 from verify.ranges import words as ranges
-from verify.ranges.branches import Question, outcome, question
+from verify.ranges.branches import RangeQuestion, outcome, question
 from verify.ranges.meeting import meeting_points
 from verify.ranges.memory import Layout, Memory
 from verify.ranges.values import Address, AtCall, Value, apart, joined, moved
@@ -35,7 +35,7 @@ IMMEDIATE = {
 
 
 @dataclass
-class State:
+class WalkState:
     """Before the instruction at ``pc``: ``before`` are those that may have been the last, ``cycles`` the most that it
     took to come here, ``returns`` where the calls go back to that are not over. ``made``: registers that hold what this
     instruction made of another register's present value; made anew where more comes to be known of that."""
@@ -48,17 +48,17 @@ class State:
     returns: tuple[int, ...] = ()
     made: dict[int, Instruction] = field(default_factory=dict)
 
-    def copy(self) -> "State":
+    def copy(self) -> "WalkState":
         return replace(self, registers=list(self.registers), memory=self.memory.copy(), made=dict(self.made))
 
-    def joined(self, other: "State") -> "State":
+    def joined(self, other: "WalkState") -> "WalkState":
         """Returns the join of two states at the same place; raises Refused if they came to it by other calls."""
         if self.returns != other.returns:
             raise Refused("indirect-jump", self.pc, f"{self.pc:#x} is reached in more than one function")
         registers = [joined(a, b) for a, b in zip(self.registers, other.registers, strict=True)]
         memory, cycles = self.memory.joined(other.memory), max(self.cycles, other.cycles)
         made = {register: i for register, i in self.made.items() if other.made.get(register) == i}
-        return State(self.pc, registers, memory, cycles, self.before | other.before, self.returns, made)
+        return WalkState(self.pc, registers, memory, cycles, self.before | other.before, self.returns, made)
 
     def put(self, register: int, value: Value, by: Instruction) -> None:
         self.registers[register] = value
@@ -103,14 +103,14 @@ class _Walker:
         self.meets = meeting_points(code)
         self.steps = 0
 
-    def start(self) -> State:
+    def start(self) -> WalkState:
         registers: list[Value] = [AtCall(n) for n in range(REGISTERS)]
         registers[0], registers[SP] = Words(0), Address("frame", Words(0))
         for n, structure in enumerate(self.layout.structures):
             registers[FIRST_ARGUMENT + n] = Address(structure.name, Words(0))
-        return State(self.entry, registers, Memory.at_call(self.layout), self.model.overhead)
+        return WalkState(self.entry, registers, Memory.at_call(self.layout), self.model.overhead)
 
-    def until(self, state: State, stop: int, branches: int = 0, masked: bool = False) -> State | None:
+    def until(self, state: WalkState, stop: int, branches: int = 0, masked: bool = False) -> WalkState | None:
         """On to the instruction ``stop``; None where no input comes there. ``masked``: behind one of the answers of a
         comparison into a register; another one is not followed apart as well, they would multiply."""
         if branches > MOST_BRANCHES:
@@ -133,7 +133,7 @@ class _Walker:
             state = ways[0] if len(ways) == 1 else ways[0].joined(ways[1])
         return state
 
-    def _fetched(self, state: State) -> Instruction:
+    def _fetched(self, state: WalkState) -> Instruction:
         self.steps += 1
         if self.steps > MOST_STEPS:
             raise Refused("too-large", state.pc, f"more than {MOST_STEPS} instructions one after the other")
@@ -141,7 +141,7 @@ class _Walker:
             raise Refused("indirect-jump", max(state.pc, 0), f"a jump out of the code to {state.pc:#x}")
         return self.code[state.pc]
 
-    def _way(self, state: State, i: Instruction, asked: Question, yes: bool) -> State | None:
+    def _way(self, state: WalkState, i: Instruction, asked: RangeQuestion, yes: bool) -> WalkState | None:
         """The state behind an instruction that asks, where the answer is this; None where it cannot be."""
         other = state.registers[i.rs2] if asked.right is None else asked.right
         found = outcome(asked.name, state.registers[i.rs1], other, yes, self.layout.inside)
@@ -158,7 +158,7 @@ class _Walker:
         way.pc = i.target if yes else state.pc + 4
         return way
 
-    def _step(self, state: State, i: Instruction) -> None:
+    def _step(self, state: WalkState, i: Instruction) -> None:
         following, registers = state.pc + 4, state.registers
         a, b = registers[i.rs1], registers[i.rs2]
         self._spend(state, i, False)
@@ -182,7 +182,7 @@ class _Walker:
             state.put(i.rd, value, i)
         state.pc = following
 
-    def _target(self, state: State, i: Instruction) -> int:
+    def _target(self, state: WalkState, i: Instruction) -> int:
         """Returns the target of a jump; notes a call or a return."""
         base = state.registers[i.rs1]
         if i.name == "jal":
@@ -201,7 +201,7 @@ class _Walker:
             state.returns = state.returns[:-1]
         return target
 
-    def _spend(self, state: State, i: Instruction, taken: bool) -> None:
+    def _spend(self, state: WalkState, i: Instruction, taken: bool) -> None:
         """The cycles of an instruction, behind whichever of those that may stand before it."""
         state.cycles += max(self.model.step(i, taken, before) for before in state.before or (None,))
         state.before = frozenset([i])

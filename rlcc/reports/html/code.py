@@ -8,7 +8,7 @@ from rlcc.cycles.parts import STAGES, stage_of
 
 AROUND = 2
 """Lines shown before and after one that costs something."""
-MOST = 400
+MAX_LINES = 400
 """Lines shown; the dearest have their place first."""
 
 
@@ -54,7 +54,7 @@ def lines(costs: PathCosts, source: str) -> list[Line]:
     most = max(spent.values(), default=1) or 1
     near: set[int] = set()
     for number, _ in sorted(spent.items(), key=lambda entry: (-entry[1], entry[0])):
-        if len(near) >= MOST:
+        if len(near) >= MAX_LINES:
             break
         near |= set(range(max(number - AROUND, 1), min(number + AROUND, len(text)) + 1))
     shown, last = [], 0

@@ -11,7 +11,7 @@ from rlcc.reports.html.frame import HtmlFrame
 
 PLACE, TABLE, PAGE = "search", "points.parquet", "front.html"
 FRAME = HtmlFrame(480.0, 240.0)
-ROOM = 0.08
+MARGIN = 0.08
 """Of the span of the points, on both sides of them."""
 
 
@@ -74,5 +74,5 @@ def front(points: Sequence[Mapping[str, Any]], page: str) -> Front | None:
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
-    room = ROOM * (max(values) - min(values)) or 1.0
+    room = MARGIN * (max(values) - min(values)) or 1.0
     return max(0.0, min(values) - room), max(values) + room

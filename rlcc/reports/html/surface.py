@@ -23,7 +23,7 @@ from decision.policy.features import PccRlCongestion, PreviousAction, RlCcConges
 from decision.policy.policy import Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import seen_names
-from rlcc.gate.judgement import States
+from rlcc.gate.judgement import JudgedStates
 from rlcc.reports.strongest import swept
 from teachers.inference import decide_states
 from teachers.teacher import Teacher
@@ -87,7 +87,7 @@ class Surface:
     page: dict[str, Any]
 
 
-def surface(student: Student, teacher: Teacher, states: States) -> Surface:
+def surface(student: Student, teacher: Teacher, states: JudgedStates) -> Surface:
     """InputError where fewer than two columns move the teacher, or the student's numbers do not fit a page's."""
     columns = _SurfaceColumns.of(student, states)
     scale = isinstance(student.action, Scale)
@@ -146,7 +146,7 @@ class _SurfaceColumns:
     """Which of them each feature of the forest is."""
 
     @staticmethod
-    def of(student: Student, states: States) -> "_SurfaceColumns":
+    def of(student: Student, states: JudgedStates) -> "_SurfaceColumns":
         names = seen_names(states.observation, student.trigger)
         return _SurfaceColumns(
             states.observation, names, states.rows, tuple(names.index(name) for name in student.forest.features)

@@ -57,7 +57,7 @@ def tuples(rows: Integers) -> list[tuple[int, ...]]:
 
 
 def test_a_column_is_cut_by_the_thresholds_of_all_lags_together() -> None:
-    grid = cells._Grid.of(TWO)
+    grid = cells._CellGrid.of(TWO)
     assert listed(grid.thresholds) == [[100], [5000], [-7], [9]]
     assert listed(grid.low) == [[LEAST, -6, 101], [0, 10, 5001]] * 2
     assert listed(grid.high) == [[-7, 100, MOST], [9, 5000, MOST]] * 2
@@ -75,27 +75,27 @@ def test_a_column_is_cut_by_the_thresholds_of_all_lags_together() -> None:
 )
 def test_a_signal_is_cut_where_it_can_be(thresholds: list[int], low: list[int], high: list[int]) -> None:
     """The ratio goes from 0 to 256; a threshold of its last value, or of none, cuts nothing."""
-    grid = cells._Grid.of(student([([(0, t)], [1, 2]) for t in thresholds], [RATIO], 1))
+    grid = cells._CellGrid.of(student([([(0, t)], [1, 2]) for t in thresholds], [RATIO], 1))
     assert (listed(grid.low), listed(grid.high)) == ([low], [high])
     assert (grid.signals, grid.kept, grid.actions, grid.width) == ([0], [], [], 1)
 
 
 @pytest.mark.parametrize(("threshold", "most"), [(5, MOST), (MOST - 1, MOST), (MOST, MOST + 1), (2**30, 2**30 + 1)])
 def test_above_the_last_threshold_there_is_one_value_more(threshold: int, most: int) -> None:
-    grid = cells._Grid.of(student([([(1, threshold)], [1, 2])], [ACTION, CONGESTION], 1))
+    grid = cells._CellGrid.of(student([([(1, threshold)], [1, 2])], [ACTION, CONGESTION], 1))
     assert (listed(grid.low)[1], listed(grid.high)[1]) == ([0, threshold + 1], [threshold, most])
     assert (listed(grid.low)[0], listed(grid.high)[0]) == ([LEAST], [MOST])
 
 
 def test_of_several_thresholds_the_last_one_counts() -> None:
-    grid = cells._Grid.of(student([([(1, t)], [1, 2]) for t in (5, 2**30)], [ACTION, CONGESTION], 1))
+    grid = cells._CellGrid.of(student([([(1, t)], [1, 2]) for t in (5, 2**30)], [ACTION, CONGESTION], 1))
     assert listed(grid.high)[1] == [5, 2**30, 2**30 + 1]
-    past = cells._Grid.of(student([([(0, t)], [1, 2]) for t in (2**31 - 2, 2**31 - 1, 3 * 2**30)], [ACTION], 1))
+    past = cells._CellGrid.of(student([([(0, t)], [1, 2]) for t in (2**31 - 2, 2**31 - 1, 3 * 2**30)], [ACTION], 1))
     assert (listed(past.low), listed(past.high)) == ([[LEAST, 2**31 - 1]], [[2**31 - 2, 2**31 - 1]])
 
 
 def test_three_features_over_three_decisions_each_have_their_columns() -> None:
-    grid = cells._Grid.of(student([([(0, 5), (4, 6), (8, 7)], range(8))], [INFLATION, ACTION, RATIO], 3))
+    grid = cells._CellGrid.of(student([([(0, 5), (4, 6), (8, 7)], range(8))], [INFLATION, ACTION, RATIO], 3))
     assert (grid.signals, grid.kept, grid.actions, grid.width) == ([0, 2], [3, 5, 6, 8], [1, 4, 7], 3)
     assert listed(grid.low)[::3] == [[-1024, 6]] * 3
     assert listed(grid.low)[2::3] == [[0, 8]] * 3
@@ -103,15 +103,15 @@ def test_three_features_over_three_decisions_each_have_their_columns() -> None:
 
 
 def test_the_newest_signals_are_at_both_ends_and_between() -> None:
-    grid = cells._Grid.of(TWO)
+    grid = cells._CellGrid.of(TWO)
     assert grid.newest(rng()).tolist() == [[0], [69], [5000], [5001], [289_687], [MOST]], "their own thresholds only"
     assert grid.next_signals(rng()).tolist() == [[0], [10], [5001]]
-    beyond = cells._Grid.of(student([([(0, t)], [1, 2]) for t in (-1, 0, 7, 255, 256, 300)], [RATIO], 1))
+    beyond = cells._CellGrid.of(student([([(0, t)], [1, 2]) for t in (-1, 0, 7, 255, 256, 300)], [RATIO], 1))
     assert beyond.newest(rng())[:, 0].tolist() == [0, 1, 3, 7, 8, 47, 255, 256]
 
 
 def test_a_history_is_placed_by_its_signals_intervals_and_the_actions_own_thresholds() -> None:
-    grid = cells._Grid.of(TWO)
+    grid = cells._CellGrid.of(TWO)
     rows = np.array([[100, 77, -7, 9], [101, 0, -6, 10], [-7, 0, 100, 5000], [-6, 0, 101, 5001]])
     assert grid.places(rows).tolist() == [[0, 0, 0, 1], [1, 0, 1, 2], [0, 0, 1, 2], [0, 0, 1, 3]]
 
@@ -161,7 +161,7 @@ def test_an_action_is_the_programs_not_the_trees() -> None:
 
 def followed(made: Student) -> set[tuple[int, ...]]:
     """All histories of a student, by what becomes of each state."""
-    grid = cells._Grid.of(made)
+    grid = cells._CellGrid.of(made)
     width, columns = grid.width, len(grid.thresholds)
     newest = list(product(*(grid.low[c].tolist() for c in grid.signals)))
     front = {(0,) * columns}
@@ -204,7 +204,7 @@ SMALL = {
 @pytest.mark.parametrize("name", SMALL)
 def test_histories_are_all_that_the_student_can_produce(name: str) -> None:
     made = SMALL[name]
-    histories, closed = cells._histories(made, cells._Grid.of(made), rng())
+    histories, closed = cells._histories(made, cells._CellGrid.of(made), rng())
     assert closed
     assert len(histories) == len(set(tuples(histories)))
     assert set(tuples(histories)) == followed(made)
@@ -214,7 +214,7 @@ def test_a_forest_of_many_histories_is_followed_in_part(monkeypatch: pytest.Monk
     """Never more than ``FOLLOWED`` a generation once there are ``EXACT``."""
     made = many(2)
     every = followed(made)
-    grid = cells._Grid.of(made)
+    grid = cells._CellGrid.of(made)
     fronts: list[int] = []
     width = len(grid.next_signals(rng()))
     real = cells.act
@@ -250,7 +250,7 @@ def test_a_forest_of_many_histories_is_followed_in_part(monkeypatch: pytest.Monk
 
 def test_a_part_of_the_histories_is_drawn_by_the_seed_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     made = many(3, 16)
-    grid = cells._Grid.of(made)
+    grid = cells._CellGrid.of(made)
     asked: list[int] = []
     real = cells.act
     monkeypatch.setattr(cells, "act", lambda of, rows: asked.append(len(rows)) or real(of, rows))
@@ -264,7 +264,7 @@ def test_a_part_of_the_histories_is_drawn_by_the_seed_and_ends(monkeypatch: pyte
 
 
 def test_where_signals_were_drawn_not_all_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    grid = cells._Grid.of(TWO)
+    grid = cells._CellGrid.of(TWO)
     for newest, closed in ((4, True), (3, False)):  # three intervals of the congestion
         monkeypatch.setattr(cells, "NEWEST", newest)
         assert cells._histories(TWO, grid, rng())[1] is closed
@@ -273,13 +273,13 @@ def test_where_signals_were_drawn_not_all_is_known(monkeypatch: pytest.MonkeyPat
 # --- extremes, corners, draws ----------------------------------------------------------------------------------------
 
 
-def grid_of(actions: int, kept: int) -> cells._Grid:
+def grid_of(actions: int, kept: int) -> cells._CellGrid:
     """Columns: a signal, past signals cut at 10 and 20, actions cut at 0."""
     thresholds = [np.array([5]), *[np.array([9, 19])] * kept, *[np.array([0])] * actions]
     low = [np.array([0, 6]), *[np.array([0, 10, 20])] * kept, *[np.array([LEAST, 1])] * actions]
     high = [np.array([5, 99]), *[np.array([9, 19, 50])] * kept, *[np.array([0, 99])] * actions]
     places = list(range(1 + kept + actions))
-    return cells._Grid(thresholds, low, high, [0], places[1 : 1 + kept], places[1 + kept :], 1)
+    return cells._CellGrid(thresholds, low, high, [0], places[1 : 1 + kept], places[1 + kept :], 1)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -390,7 +390,7 @@ def test_intervals_that_no_state_lies_in_are_counted() -> None:
     assert cells._missed(every[:1], grid) == 3
     assert cells._missed(np.array([[0, 0, 0], [1, 1, 0]]), grid_of(2, 0)) == 0, "of actions none is missed"
     # A threshold below the signal's least value, or at its greatest, makes an interval that nothing lies in.
-    outer = cells._Grid([np.array([-1, 5, 99])], *([[np.array(x)] for x in ([0, 6], [5, 99])]), [0], [], [], 1)
+    outer = cells._CellGrid([np.array([-1, 5, 99])], *([[np.array(x)] for x in ([0, 6], [5, 99])]), [0], [], [], 1)
     assert cells._missed(np.array([[1], [2]]), outer) == 0
     assert cells._missed(np.array([[1]]), outer) == 1
 
@@ -400,7 +400,7 @@ def test_intervals_that_no_state_lies_in_are_counted() -> None:
 
 def wanted_rows(made: Student, corners: bool) -> set[tuple[int, ...]]:
     """The chosen histories at all their corners behind all newest signals."""
-    grid = cells._Grid.of(made)
+    grid = cells._CellGrid.of(made)
     chosen = cells._extremes(cells._histories(made, grid, rng())[0], grid, rng())
     past = cells._cornered(chosen, grid, 2 ** len(grid.kept), rng()) if corners else chosen
     found = set()
@@ -432,7 +432,7 @@ def test_states_are_those_of_the_chosen_histories(name: str, monkeypatch: pytest
     else one place in each, else of some histories."""
     made = SMALL[name]
     monkeypatch.setattr(cells, "_extremes", lambda histories, *_: histories)
-    grid = cells._Grid.of(made)
+    grid = cells._CellGrid.of(made)
     each = len(followed(made)) * len(grid.newest(rng()))
     wanted = wanted_rows(made, corners=True)
     for most in (cells.STATES, each * 2 ** len(grid.kept)):
@@ -457,7 +457,7 @@ def test_where_states_are_too_many_some_histories_stand_for_all(monkeypatch: pyt
     monkeypatch.setattr(cells, "_spread", lambda places, n, random: asked.append(n) or real(places, n, random))
     monkeypatch.setattr(cells, "_extremes", lambda histories, *_: histories)
     made = many(2)
-    newest = len(cells._Grid.of(made).newest(rng()))
+    newest = len(cells._CellGrid.of(made).newest(rng()))
     for most, count in (
         (100 * newest, 100),
         (100 * newest + newest - 1, 100),
@@ -473,7 +473,7 @@ def test_where_states_are_too_many_some_histories_stand_for_all(monkeypatch: pyt
         histories = {row[:1] + row[2:] for row in tuples(found.rows)}
         assert len(histories) <= count
         behind = {row[1] for row in tuples(found.rows)}
-        assert behind == set(cells._Grid.of(made).newest(rng())[:, 0].tolist())
+        assert behind == set(cells._CellGrid.of(made).newest(rng())[:, 0].tolist())
     first, again, other = states(made, 1), states(made, 1), states(made, 2)
     assert np.array_equal(first.rows, again.rows)
     assert not np.array_equal(first.rows, other.rows)

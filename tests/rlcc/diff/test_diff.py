@@ -17,7 +17,7 @@ from netsim.policies import interpreted
 from rlcc import cli
 from rlcc.diff.changes import changes
 from rlcc.diff.decisions import ACTION, in_traffic, on_inputs
-from rlcc.diff.difference import Difference
+from rlcc.diff.difference import PolicyDifference
 from rlcc.diff.page import page
 from rlcc.diff.side import Side, read_side
 from rlcc.diff.words import columns
@@ -178,7 +178,7 @@ def test_two_interfaces_differ_without_traffic(good: Path, resealed: Any, tmp_pa
 
 def test_the_page_escapes_names(good: Path) -> None:
     side = read_side(good / "student")
-    text = page(Difference(side, side, (), "<b>", None, None))
+    text = page(PolicyDifference(side, side, (), "<b>", None, None))
     assert "&lt;b&gt;" in text
 
 

@@ -14,7 +14,7 @@ from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, ProgramBuilder
 from emulator.host import HostReport
-from emulator.profile import Limits
+from emulator.profile import EngineLimits
 from emulator.report import Cycles, EmulationReport, StateCost
 from rlcc.gate import checks, gate
 from rlcc.gate.neighbourhood import Outside
@@ -159,7 +159,9 @@ def test_what_an_engine_cannot_hold_fails_as_a_size_and_nowhere_else() -> None:
 
 # --- sizes -----------------------------------------------------------------------------------------------------------
 
-LIMITS = Limits(context_bytes=120, stack_bytes=1024, code_bytes=4096, table_bytes=2048, reason="made up for a test")
+LIMITS = EngineLimits(
+    context_bytes=120, stack_bytes=1024, code_bytes=4096, table_bytes=2048, reason="made up for a test"
+)
 
 
 @pytest.mark.parametrize(

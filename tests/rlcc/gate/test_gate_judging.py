@@ -25,7 +25,7 @@ from rlcc.cycles.measure import LineCost, PathCosts
 from rlcc.gate import comparison, gate
 from rlcc.gate.certified import Certified
 from rlcc.gate.closed_loop import PolicyMetrics
-from rlcc.gate.fidelity import ROLES, Comparison, compare
+from rlcc.gate.fidelity import ROLES, FidelityComparison, compare
 from rlcc.gate.job import Evidence
 from rlcc.gate.names import named
 from rlcc.gate.neighbourhood import Outside
@@ -115,7 +115,7 @@ class Stage:
         ).verdict
 
 
-def compared() -> list[Comparison]:
+def compared() -> list[FidelityComparison]:
     """Of a student that is as its teacher, who has no noise."""
     same = [PolicyMetrics(name, "many-to-one:2", (3,), (METRICS,)) for name in ROLES]
     return compare(same, options().tolerance)

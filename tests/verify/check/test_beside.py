@@ -10,7 +10,7 @@ from decision.policy.neighbourhood import Around
 from decision.policy.policy import Policy
 from decision.policy.student import Student
 from verify.check import beside as module
-from verify.check.beside import Teacher, TeacherNetwork, _Space, distance_again
+from verify.check.beside import CheckedTeacher, TeacherNetwork, _Space, distance_again
 from verify.check.refused import Refused
 from verify.deviation.distance import actions_within, distance, rounding
 from verify.deviation.histories import histories
@@ -54,7 +54,9 @@ def test_no_part_of_the_witness_is_believed_by_a_hair(off: float) -> None:
     """A range around the witness that is moved inwards past what is sure, and the distance with it."""
     _, of, made = pair(0)
     claim = claimed(0)
-    sure = module._distance(Teacher.of(of, made), AROUND, np.array([*claim.witness.values()]), claim.student, 1.0)
+    sure = module._distance(
+        CheckedTeacher.of(of, made), AROUND, np.array([*claim.witness.values()]), claim.student, 1.0
+    )
     least = claim.around[0]
     with pytest.raises(Refused):
         again(0, claim, around=[least, claim.student - sure - off], reached=sure + off)
@@ -88,12 +90,12 @@ def test_a_bound_that_is_too_low_is_refused_with_its_state(case: int, less: floa
         again(case, claim, bound=claim.reached - less)
     pupil, of, made = pair(case)
     space = _Space(pupil, 2, claim.step)
-    nearer = _some_state(claim, Teacher.of(of, made), space, pupil)
+    nearer = _some_state(claim, CheckedTeacher.of(of, made), space, pupil)
     with pytest.raises(Refused, match="further outside"):
         again(case, nearer, bound=max(claim.reached - less, nearer.reached))
 
 
-def _some_state(claim: TeacherClaim, network: Teacher, space: _Space, pupil: Student) -> TeacherClaim:
+def _some_state(claim: TeacherClaim, network: CheckedTeacher, space: _Space, pupil: Student) -> TeacherClaim:
     """The claim with the state of a new flow in place of its own, and all that is said of it true."""
     row = np.zeros((1, 4), dtype=np.int64)
     action = float(module.act(pupil, row)[0]) / 2**16
@@ -149,7 +151,7 @@ def test_another_student_or_a_teacher_that_is_not_followed_is_refused() -> None:
         distance_again(claim, student(lstm, 0), TeacherNetwork(lstm, weights(lstm, 0), HASH))
 
 
-@pytest.mark.parametrize("name", ["MOST", "MOST_CELLS"])
+@pytest.mark.parametrize("name", ["MAX_BOXES", "MOST_CELLS"])
 def test_what_is_too_much_to_look_into_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     claim = claimed(0)
     monkeypatch.setattr(module, name, 20)
@@ -177,7 +179,7 @@ def test_its_histories_hold_all_that_networks_lead_to(case: int, step: int) -> N
 def test_its_bound_over_a_box_is_below_everything_in_it(hidden: tuple[int, ...]) -> None:
     of = policy(hidden=hidden, bias=True)
     made = weights(of, 3)
-    ours, theirs = Teacher.of(of, made), Network.of(of, made)
+    ours, theirs = CheckedTeacher.of(of, made), Network.of(of, made)
     random = np.random.default_rng(1)
     low = random.uniform(-3, 3, (200, 4))
     for width in (0.0, 0.1, 2.0):

@@ -29,7 +29,7 @@ from rlcc.gate.certified import certified
 from rlcc.recipe import EmulateOptions
 from tests.stage_output import figures
 from verify.check import boundary
-from verify.check.boundary import Limits, checked, judged
+from verify.check.boundary import CheckLimits, checked, judged
 from verify.check.recheck import Recheck, recheck
 from verify.check.recheck import rebuilt as built_again
 from verify.check.refused import Refused
@@ -100,7 +100,7 @@ def judging(monkeypatch: pytest.MonkeyPatch, proved: Proved) -> Callable[[Certif
 
     monkeypatch.setattr(boundary, "rebuilt", rebuilt)
     monkeypatch.setattr(boundary, "calibrated_again", lambda *_: None)
-    return lambda c: judged(c, built.firmware.folder, "bitwuzla", lambda _: None, Limits())
+    return lambda c: judged(c, built.firmware.folder, "bitwuzla", lambda _: None, CheckLimits())
 
 
 @pytest.mark.parametrize("expression", [NESTED, "(+ " + "node.3 " * 2500 + ")", "9" * 19_000, "(" * 10_000, ") ("])
@@ -220,14 +220,14 @@ def test_a_check_that_does_not_end_is_refused_and_ended(proved: Proved) -> None:
     built, content = proved
     begin = time.monotonic()
     with pytest.raises(Refused, match=r"after 0\.2 s"):
-        checked(sealed_model(content), built.firmware.folder, limits=Limits(seconds=0.2))
+        checked(sealed_model(content), built.firmware.folder, limits=CheckLimits(seconds=0.2))
     assert time.monotonic() - begin < 30
 
 
 def test_a_check_that_takes_too_much_memory_is_refused(proved: Proved) -> None:
     built, content = proved
     with pytest.raises(Refused, match=r"1 MiB|without an answer"):
-        checked(sealed_model(content), built.firmware.folder, limits=Limits(memory_bytes=1 << 20))
+        checked(sealed_model(content), built.firmware.folder, limits=CheckLimits(memory_bytes=1 << 20))
 
 
 def sealed_model(content: dict[str, Any]) -> Certificate:
@@ -241,7 +241,7 @@ def test_a_checker_that_breaks_down_has_refused() -> None:
     child.start()
     theirs.close()
     with pytest.raises(Refused, match="exit code -6"):
-        boundary._answer(ours, child, None, Limits())
+        boundary._answer(ours, child, None, CheckLimits())
 
 
 FAILURES = {
@@ -336,7 +336,7 @@ def test_without_the_core_every_other_claim_is_decided(
         claims[name] += change
 
     def judge(certificate: Certificate) -> Recheck:
-        return judged(certificate, built.firmware.folder, "bitwuzla", lambda _: None, Limits(), core=False)
+        return judged(certificate, built.firmware.folder, "bitwuzla", lambda _: None, CheckLimits(), core=False)
 
     monkeypatch.setattr(boundary, "rebuilt", lambda *_: built)
     monkeypatch.setattr(boundary, "calibrated_again", lambda *_: pytest.fail("the core was asked"))

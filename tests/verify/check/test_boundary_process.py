@@ -17,7 +17,7 @@ import pytest
 from decision.artefact.errors import InputError
 from rlcc.commands.verify import command
 from verify.check import boundary
-from verify.check.boundary import DEFAULT, Limits, checked, judged
+from verify.check.boundary import DEFAULT, CheckLimits, checked, judged
 from verify.check.proofs import Contradiction
 from verify.check.recheck import Recheck
 from verify.check.refused import Refused
@@ -55,7 +55,7 @@ class Steps:
         return run
 
     def judged(self, core: bool = True) -> Recheck:
-        return judged(ANYTHING, Path("folder"), "cvc5", print, Limits(memory_bytes=1 << 45), core=core)
+        return judged(ANYTHING, Path("folder"), "cvc5", print, CheckLimits(memory_bytes=1 << 45), core=core)
 
 
 @pytest.fixture
@@ -92,25 +92,25 @@ def test_a_distance_is_of_the_programs_student_and_within_the_limits(
     monkeypatch.setattr(boundary, "student_of", steps.step("student_of", "its student"))
     monkeypatch.setattr(boundary, "distance_again", steps.step("distance_again", 1))
     claimed: Any = SimpleNamespace(behaviour=[], teacher="a distance")
-    judged(claimed, Path("folder"), "cvc5", print, Limits())
+    judged(claimed, Path("folder"), "cvc5", print, CheckLimits())
     assert [name for name, *_ in steps.seen] == ["rebuilt", "recheck", "behaviour_again", "calibrated_again"]
-    judged(claimed, Path("folder"), "cvc5", print, Limits(memory_bytes=1 << 44), teacher=TEACHER)
+    judged(claimed, Path("folder"), "cvc5", print, CheckLimits(memory_bytes=1 << 44), teacher=TEACHER)
     name, arguments, _, limit = steps.seen[-2]
     assert (name, arguments) == ("distance_again", ("a distance", "its student", TEACHER, print))
     assert limit <= 1 << 44
     steps.raising["student_of"] = OverflowError("a defect")
     with pytest.raises(Refused):
-        judged(claimed, Path("folder"), "cvc5", print, Limits(), teacher=TEACHER)
+        judged(claimed, Path("folder"), "cvc5", print, CheckLimits(), teacher=TEACHER)
 
 
 def test_proofs_are_written_of_what_holds_and_of_nothing_else(steps: Steps, tmp_path: Path) -> None:
     archive = tmp_path / "new" / "proofs.zip"
     steps.raising["behaviour_again"] = Refused("it is not so")
     with pytest.raises(Refused):
-        judged(ANYTHING, Path("folder"), "cvc5", print, Limits(), archive)
+        judged(ANYTHING, Path("folder"), "cvc5", print, CheckLimits(), archive)
     assert not archive.exists()
     del steps.raising["behaviour_again"]
-    judged(ANYTHING, Path("folder"), "cvc5", print, Limits(), archive)
+    judged(ANYTHING, Path("folder"), "cvc5", print, CheckLimits(), archive)
     (kept,) = [named["proofs"] for name, _, named, _ in steps.seen[-4:] if name == "recheck"]
     assert archive.read_bytes() == kept.archive()
 
@@ -141,9 +141,9 @@ def test_a_failure_anywhere_is_refused_but_for_bad_input(steps: Steps, where: st
 def test_the_limits_are_those_of_the_page_and_of_the_command(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
     steps.raising["recheck"] = MemoryError()
     with pytest.raises(Refused, match=rf"more than {8 << 10} MiB"):
-        judged(ANYTHING, Path("folder"), "cvc5", print, Limits())
+        judged(ANYTHING, Path("folder"), "cvc5", print, CheckLimits())
     with pytest.raises(Refused, match="after 1800 s"):
-        Talk(monkeypatch, ("progress", "on"), seconds=5000).answer(limits=Limits())
+        Talk(monkeypatch, ("progress", "on"), seconds=5000).answer(limits=CheckLimits())
     page = (ROOT / "docs" / "reference" / "verify.md").read_text()
     assert "1800 s (`--time-limit`; " in page
     assert "8 GiB of memory" in page
@@ -193,7 +193,7 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
         folder: Path,
         solver: str,
         progress: Callable[[str], None],
-        limits: Limits,
+        limits: CheckLimits,
         proofs: Path,
         teacher: Any,
         core: bool,
@@ -237,7 +237,7 @@ class Talk:
         self.joined.append(seconds)
         self.exitcode = -11 if seconds else None
 
-    def answer(self, progress: Any = None, limits: Limits = Limits(seconds=100)) -> Recheck:  # noqa: B008 - frozen
+    def answer(self, progress: Any = None, limits: CheckLimits = CheckLimits(seconds=100)) -> Recheck:  # noqa: B008 - frozen
         both: Any = self
         return boundary._answer(both, both, progress, limits)
 
@@ -268,12 +268,12 @@ def test_all_messages_together_have_the_time_that_was_given(monkeypatch: pytest.
     words = [("progress", "on")] * 5
     talk = Talk(monkeypatch, *words)
     with pytest.raises(Refused, match=r"^the check .*10 s$"):
-        talk.answer(limits=Limits(seconds=10))
+        talk.answer(limits=CheckLimits(seconds=10))
     assert talk.asked == [10, 6, 2]
     late = Talk(monkeypatch, *words)
     late.poll = lambda seconds: late.asked.append(seconds) or setattr(late, "now", late.now + 7) or seconds > 0  # type: ignore[method-assign,assignment,func-returns-value]
     with pytest.raises(Refused, match=r"^the check .*10 s$"):
-        late.answer(limits=Limits(seconds=10))
+        late.answer(limits=CheckLimits(seconds=10))
     assert late.asked == [10, 3, 0], "never a time below none, which a pipe might take for no limit"
 
 
@@ -293,7 +293,7 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(boundary, "get_context", lambda method: seen.append(method) or context)
     monkeypatch.setattr(boundary, "_answer", lambda *arguments: seen.append(arguments) or HOLDS)
     monkeypatch.setattr(boundary, "_end", lambda of: seen.append(("ended", of)))
-    limits = Limits(seconds=7)
+    limits = CheckLimits(seconds=7)
     proofs = Path("proofs.zip")
     asked: dict[str, Any] = {"solver": "cvc5", "progress": print, "limits": limits, "proofs": proofs}
     monkeypatch.setattr(boundary, "of_kind", lambda firmware, kind: (kind, "opened", firmware))
@@ -309,7 +309,7 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
 def test_a_process_that_breaks_down_is_told_from_one_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boundary, "_child", os.abort)  # which takes no arguments: it ends with a traceback
     with pytest.raises(Refused, match=r"\(exit code 1\)"):
-        checked(ANYTHING, OPENED, limits=Limits(seconds=60))
+        checked(ANYTHING, OPENED, limits=CheckLimits(seconds=60))
     assert multiprocessing.active_children() == []
 
 

@@ -11,7 +11,7 @@ from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
 from verify.check.known import Known, Oracle, bounded
 from verify.check.meaning import Meaning, input_name, input_word
-from verify.check.shared import Memory, Shared
+from verify.check.shared import LaneMemory, Shared
 from verify.check.terms import Term, const, make, var
 
 A, B, C, D = (var(f"event.{name}") for name in ("request_sent_ns", "response_ns", "cnp_count", "nack_count"))
@@ -45,7 +45,7 @@ def made_for(node: str, *lanes: Known, free: frozenset[str] = frozenset(), fixed
     """How often a value is made for some lanes, one after the other."""
     shared, times = Shared(PROGRAM, free, fixed or {}), []
     for known in lanes:
-        assert Memory(shared, known)("value", (NODES[node],), lambda: times.append(1) or MADE) is MADE
+        assert LaneMemory(shared, known)("value", (NODES[node],), lambda: times.append(1) or MADE) is MADE
     return len(times)
 
 
@@ -130,4 +130,4 @@ def meaning(program: Program, known: Known, shared: Shared | None) -> Meaning:
 
     if shared is None:
         return Meaning(program, frozenset(), choose, known.product)
-    return Meaning(program, frozenset(), choose, known.product, {}, Memory(shared, known))
+    return Meaning(program, frozenset(), choose, known.product, {}, LaneMemory(shared, known))

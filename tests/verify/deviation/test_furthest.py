@@ -16,7 +16,7 @@ from decision.policy.neighbourhood import Around
 from decision.policy.student import Student
 from teachers.inference import decide_states
 from teachers.teacher import Teacher, make_teacher
-from verify.deviation.furthest import Boxes, Furthest, Search
+from verify.deviation.furthest import Furthest, FurthestSearch, StateBoxes
 from verify.deviation.histories import histories
 from verify.deviation.network import Network
 
@@ -42,7 +42,7 @@ def pair(case: int, seed: int = 0) -> tuple[Student, Teacher]:
 def searched(pupil: Student, teacher: Teacher, around: Around = AROUND, tolerance: float = TOLERANCE) -> Furthest:
     network = Network.of(teacher.policy, teacher.weights)
     window = max(pupil.observation.window, network.observation.window)
-    return Search(pupil, network, histories(pupil, window, 328), around).furthest(tolerance)
+    return FurthestSearch(pupil, network, histories(pupil, window, 328), around).furthest(tolerance)
 
 
 def outside(pupil: Student, teacher: Teacher, rows: Integers, around: Around = AROUND) -> NDArray[np.float64]:
@@ -104,13 +104,13 @@ def test_a_search_that_forgets_something_is_caught_by_a_state(seed: int, monkeyp
     """Each break makes a bound that the state that is told is beyond."""
     pupil, teacher = pair(0, seed)
     right = searched(pupil, teacher)
-    everything, least = Search.all, Network.least
+    everything, least = FurthestSearch.all, Network.least
 
-    def one_side(self: Search) -> Boxes:
+    def one_side(self: FurthestSearch) -> StateBoxes:
         boxes = everything(self)
         return boxes.only(boxes.above != right.state.above)
 
-    def around_any(self: Search, boxes: Boxes) -> Any:
+    def around_any(self: FurthestSearch, boxes: StateBoxes) -> Any:
         """All that is around one of a box's states, not around each."""
         ends = (part[:, : self.network.size].astype(np.float64) for part in (boxes.low, boxes.high))
         (low, _), (_, high) = (self.around.box(self.network.observation, end) for end in ends)
@@ -120,8 +120,8 @@ def test_a_search_that_forgets_something_is_caught_by_a_state(seed: int, monkeyp
         return -least(self, low, high, -sign)
 
     for of, name, instead in (
-        (Search, "all", one_side),
-        (Search, "_common", around_any),
+        (FurthestSearch, "all", one_side),
+        (FurthestSearch, "_common", around_any),
         (Network, "least", greatest),
     ):
         with monkeypatch.context() as patched:

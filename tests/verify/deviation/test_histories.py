@@ -64,9 +64,9 @@ def test_a_start_is_remembered_as_a_multiplier_of_one() -> None:
 def test_too_many_cells_are_cut_more_coarsely(monkeypatch: pytest.MonkeyPatch) -> None:
     pupil = student(policy(), seed=0)
     fine = histories(pupil, 2, 200)
-    monkeypatch.setattr(module, "MOST", len(fine) - 1)
+    monkeypatch.setattr(module, "MAX_CELLS", len(fine) - 1)
     coarse = histories(pupil, 2, 200)
     assert len(coarse) < len(fine)
     assert held(driven(pupil, 2, 9), coarse).all()
-    monkeypatch.setattr(module, "MOST", 1)
+    monkeypatch.setattr(module, "MAX_CELLS", 1)
     assert len(histories(pupil, 2, 200)) == 1

@@ -15,7 +15,7 @@ from decision.policy.weights import shapes
 from netsim.samples import Samples
 from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.gate.fidelity import STUDENT, TEACHER
-from rlcc.gate.judgement import Judgement, Sights, States
+from rlcc.gate.judgement import JudgedStates, Judgement, Sights
 from rlcc.gate.names import named
 from rlcc.gate.verdict import Check, Verdict
 from teachers.teacher import Teacher, make_teacher
@@ -34,17 +34,17 @@ MANIFEST = Manifest("firmware", "f" * 64, {}, tools={"numpy": "2.0"}, seed=1)
 LIMITS = {"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"}
 
 
-def scale() -> tuple[Student, Teacher, States]:
+def scale() -> tuple[Student, Teacher, JudgedStates]:
     """A flow's: the rate times a multiplier."""
     return _pair({"observation": FLOW, "action": {"kind": "tanh_map", "step": 0.2}, "limits": LIMITS}, 1 << 16)
 
 
-def level() -> tuple[Student, Teacher, States]:
+def level() -> tuple[Student, Teacher, JudgedStates]:
     """A queue's: three knobs, each a sum of its own."""
     return _pair({"observation": OBSERVATION, "action": LEVEL}, 1 << 16)
 
 
-def choice() -> tuple[Student, Teacher, States]:
+def choice() -> tuple[Student, Teacher, JudgedStates]:
     """A queue's: a row of a table, and a trigger that says when."""
     student = triggered_student(3)
     trigger = {"hidden": [4], "saved": 1}
@@ -52,7 +52,7 @@ def choice() -> tuple[Student, Teacher, States]:
     return student, _teacher(table), _states(student)
 
 
-def _pair(table: dict[str, Any], unit: int) -> tuple[Student, Teacher, States]:
+def _pair(table: dict[str, Any], unit: int) -> tuple[Student, Teacher, JudgedStates]:
     header, rng = Header.model_validate(table), np.random.default_rng(5)
     names = feature_names(header.observation)
     trees = []
@@ -81,14 +81,14 @@ def _teacher(table: dict[str, Any]) -> Teacher:
     return make_teacher(policy, weights, "the test")
 
 
-def _states(student: Student) -> States:
+def _states(student: Student) -> JudgedStates:
     rng = np.random.default_rng(9)
     names = seen_names(student.observation, student.trigger)
     columns = [
         rng.integers(-13_000, 13_000, 500) if name.startswith("action") else rng.integers(0, _most(name), 500)
         for name in names
     ]
-    return States(student.observation, np.stack(columns, axis=1).astype(np.int64))
+    return JudgedStates(student.observation, np.stack(columns, axis=1).astype(np.int64))
 
 
 def verdict(*checks: Check, **changes: Any) -> Verdict:
@@ -97,7 +97,7 @@ def verdict(*checks: Check, **changes: Any) -> Verdict:
     return Verdict(**{**texts, "checks": [fine, *checks], "measured": {}, **changes})
 
 
-def judgement(student: Student, teacher: Teacher | None, states: States | None, **changes: Any) -> Judgement:
+def judgement(student: Student, teacher: Teacher | None, states: JudgedStates | None, **changes: Any) -> Judgement:
     """With runs of two flows in two scenarios."""
     outcomes = [
         PolicyMetrics(who, f"many-to-one:{flows}", (3, 4), (metrics, metrics), _samples(n + flows))

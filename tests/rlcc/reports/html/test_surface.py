@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.policy.cells import act
 from decision.policy.student import Student
-from rlcc.gate.judgement import States
+from rlcc.gate.judgement import JudgedStates
 from rlcc.reports.html.surface import student_integers, surface
 from teachers.inference import decide_states
 from teachers.teacher import Teacher
 
-Pair = tuple[Student, Teacher, States]
+Pair = tuple[Student, Teacher, JudgedStates]
 
 
 def test_what_a_flow_s_student_decides_is_its_program_s_action() -> None:
@@ -98,6 +98,6 @@ def test_where_nothing_older_varies_there_is_one_frame() -> None:
     student, teacher, states = scale()
     rows = states.rows.copy()
     rows[:, 2:] = 5
-    drawn = surface(student, teacher, States(states.observation, rows))
+    drawn = surface(student, teacher, JudgedStates(states.observation, rows))
     assert drawn.older == ()
     assert [(slider["column"], len(slider["teacher"])) for slider in drawn.page["sliders"]] == [(-1, 1)]
