@@ -50,9 +50,9 @@ ENDS = (
     StandingAxis("completions", "completions", 1),
 )
 WAITS = (
-    Axis("round", "round_mean_us", -1),
-    Axis("p99", "round_p99_us", -1),
-    Axis("loss", "loss", -1),
+    StandingAxis("round", "round_mean_us", -1),
+    StandingAxis("p99", "round_p99_us", -1),
+    StandingAxis("loss", "loss", -1),
 )
 
 
