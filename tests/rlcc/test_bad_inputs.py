@@ -191,7 +191,7 @@ SUITES: list[Change] = [
 BASELINES: list[Change] = [
     ("alpha_divisor = 2", "alpha_divisor = true", "alpha_divisor: Input should be a valid"),
     ('kind = "dcqcn"', 'kind = "dcqn"', "(did you mean dcqcn?)"),
-    ("pmax = 0.2", 'pmax = "0.2"', "pmax: Input should be a valid number"),
+    ("pmax = 0.3", 'pmax = "0.3"', "pmax: Input should be a valid number"),
 ]
 PROFILES: list[Change] = [
     ("mhz = 330", "mhz = true", "clock.mhz: Input should be a valid"),
