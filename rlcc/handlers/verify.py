@@ -113,9 +113,10 @@ def _logic(firmware: Opened) -> bool:
     """Prints what holds of the firmware's Verilog, and returns whether all does."""
     from rlcc.gate.emitted import checked_program
     from rlcc.gate.logic import in_logic
+    from rlcc.gate.remembered import Remembered
 
     with stage("logic") as (figures, progress):
-        checks, claim = in_logic(firmware, checked_program(firmware)[1], progress)
+        checks, claim = in_logic(firmware, checked_program(firmware)[1], progress, Remembered())
         figures |= dict(zip(("vectors", "decision", "wrapper"), (check.value for check in checks), strict=True))
         figures["clocks"] = f"{claim['stages']} from valid in to valid out"
     for check in checks:

@@ -4,24 +4,77 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from decision.artefact.manifest import opened, writing
 from decision.ir.forest import oblivious
 from decision.ir.program import Program
+from rlcc.gate import simulated
 from rlcc.gate.logic import in_logic
+from rlcc.gate.remembered import Remembered
+from rlcc.gate.simulated import KIND, SEED, differing_vectors
+from verify.rtl.simulate import VectorRun
 
 IDS = ("equality.logic_vectors", "equality.logic", "equality.logic_wrapper")
 
 
-def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path):
+def emitted(folder):
+    """Returns a firmware with Verilog, of one tree."""
     leaves = tuple(np.random.default_rng(1).integers(-5000, 6000, size=4).tolist())
     features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
-    with writing(tmp_path / "student", "student") as work:
+    with writing(folder / "student", "student") as work:
         make_student(features, ACTIONS[0], (oblivious(((0, 100), (1, 4000)), leaves),), window=2, bias=12).save(work)
-    emit(tmp_path / "student", tmp_path / "firmware", target="rtl")
-    firmware = opened(tmp_path / "firmware", "firmware")
+    emit(folder / "student", folder / "firmware", target="rtl")
+    return opened(folder / "firmware", "firmware")
+
+
+@pytest.fixture
+def simulated_as(tmp_path, monkeypatch):
+    """Returns a function that makes Verilator's result the given one, and the list of runs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    runs = []
+
+    def result(vectors, differing):
+        def simulate(_firmware, *, seed):
+            runs.append(seed)
+            return VectorRun(vectors, differing, clocks=9)
+
+        monkeypatch.setattr(simulated, "simulate", simulate)
+        return runs
+
+    return result
+
+
+def test_vectors_that_passed_are_not_run_again(tmp_path, simulated_as):
+    firmware = emitted(tmp_path)
+    count = firmware.details["vectors"]
+    for differing, vectors in ((1, count), (0, count - 1), (0, count)):  # only the last is retained
+        runs = simulated_as(vectors, differing)
+        assert differing_vectors(firmware, print, Remembered()) == (differing, vectors)
+        assert runs == [SEED]
+        runs.clear()
+    again = Remembered()
+    assert differing_vectors(firmware, print, again) == (0, count)
+    assert (runs, again.hits) == ([], [KIND])
+    assert differing_vectors(firmware, print, Remembered(use=False)) == (0, count)
+    assert runs == [SEED]
+
+
+@pytest.mark.parametrize("file", ["rtl/rlcc_policy.v", "rtl/rlcc_policy_tb.cpp", "vectors.csv"])
+def test_vectors_are_run_again_if_a_file_that_decides_is_another(file, tmp_path, simulated_as):
+    firmware = emitted(tmp_path)
+    count = firmware.details["vectors"]
+    runs = simulated_as(count, 0)
+    differing_vectors(firmware, print, Remembered())
+    changed = replace(firmware, contents={**firmware.contents, file: firmware.content(file) + b"\n"})
+    differing_vectors(changed, print, Remembered())
+    assert runs == [SEED, SEED]
+
+
+def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path):
+    firmware = emitted(tmp_path)
     program = Program.from_json(firmware.json("program.json"))
     checks, claim = in_logic(firmware, program, lambda _: None)
     assert {check.id: check.passed for check in checks} == dict.fromkeys(IDS, True)

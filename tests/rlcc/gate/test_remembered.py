@@ -63,7 +63,7 @@ def hashed() -> str:
     ("file", "old", "new", "same"),
     [
         ("decision/artefact/errors.py", "\nclass InputError", "\n# another word\nclass InputError", True),
-        ("verify/check/recheck.py", '"""What the checker found by itself."""', '"""What was found."""', True),
+        ("verify/check/recheck.py", '"""Results that the checker found by itself."""', '"""Results."""', True),
         ("rlcc/gate/names.py", "every file equals what rlcc emits", "emitted by rlcc", True),
         ("verify/check/recheck.py", "open_steps: int = 0", "open_steps: int = 1", False),
         ("emulator/profile.py", "sets < 2", "sets < 1", False),
