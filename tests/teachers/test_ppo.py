@@ -134,6 +134,8 @@ def test_training_ends_when_so_many_decisions_were_played(tmp_path: Path) -> Non
     ("old", "new", "message"),
     [
         ('kind = "multiplier"\nlow = 0.8\nhigh = 1.2', 'kind = "tanh_map"\nstep = 0.2', "is a tanh_map"),
+        ("window = 4", "window = 4\nacks = true", "leave acks out"),
+        ("window = 4", "window = 4\ndevice_rate = true", "leave device_rate out"),
         ("weight = -1.0\npower = 2", "weight = -1.0\npower = 3", "ppo.reward.0.power"),
         ("weight = -1.0", "weight = -1.0\nlimit = 0.0", "ppo.reward.0.limit"),
         ("seed = 1", 'seed = 1\nsenders = "dcqcn"', "ppo.senders"),
