@@ -499,14 +499,19 @@ class Per(Expression):
 
     @property
     def highest(self) -> int:
-        return (self.x.highest << self.fraction_bits) // self.unit + 1
+        return (self.x.highest << self.fraction_bits) // self.unit + (not self._is_shift)
+
+    @property
+    def _is_shift(self) -> bool:
+        """Whether the unit is a power of two: then the integer is a shift, which is exact."""
+        return self.unit & (self.unit - 1) == 0
 
     def floats(self, t: TapeBuilder) -> int:
         return t.step(FloatOp.DIV, self.x.floats(t), t.const(float(self.unit)))
 
     def integers(self, n: Nodes) -> int:
         x = self.x.integers(n)
-        if self.unit & (self.unit - 1) == 0:
+        if self._is_shift:
             shift = self.unit.bit_length() - 1 - self.fraction_bits
             if shift == 0:
                 return x

@@ -72,6 +72,14 @@ def test_a_level_is_the_floor_of_its_float(value, unit, bits):
         assert feature.float_of(np.array([float(k)]))[0] <= f
 
 
+@given(POWERS, st.integers(0, 16))
+@example(512, 0)
+def test_the_greatest_signal_gives_the_highest_level_in_units_of_a_power_of_two(unit, bits):
+    feature = Level(kind="level", signal="queue_bytes", unit=unit, fraction_bits=bits)
+    k, _ = both(feature, event(queue_bytes=U32_MAX))
+    assert feature.expression(observation(feature).place).highest == k
+
+
 @settings(max_examples=300)
 @given(U32, U32, st.integers(0, 12), st.integers(1, 12), st.booleans())
 @example(U32_MAX, U32_MAX, 0, 1, False)

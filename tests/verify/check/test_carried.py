@@ -37,6 +37,7 @@ FEATURES: dict[str, dict[str, Any]] = {
     "above the minimum": {"kind": "above_minimum", "signal": "rtt_ns"},
     "above one that rises": {"kind": "above_minimum", "signal": "rtt_ns", "rise": 9},
     "over the minimum": {"kind": "over_minimum", "signal": "rtt_ns"},
+    "over the minimum in 16 bits": {"kind": "over_minimum", "signal": "rtt_ns", "unit": 65536, "share_bits": 16},
     "over one that rises": {"kind": "over_minimum", "signal": "rtt_ns", "rise": 9},
     "streak": {"kind": "streak", "signal": "cnp_count"},
     "streak above a level": {"kind": "streak", "signal": "nack_count", "above": 3, "most": 65535},
