@@ -114,7 +114,7 @@ def test_what_scales_is_told_the_network(gbps: int, rtt_ps: int, buffer_bytes: i
 
 
 def test_what_scales_is_not_built_without_a_network() -> None:
-    with pytest.raises(InputError, match=r"1\.4 RTT scales with the network"):
+    with pytest.raises(InputError, match=r"1\.4 RTT .*network"):
         baselines.by_name("swift").build(1, 100)
 
 
@@ -206,7 +206,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("nscc", '"1 RTT"', '"1 BDP"', r"network_rtt: .*'BDP'"),
         ("swift", '"1.4 RTT"', '"0 RTT"', r"base_target: .*1000 RTT"),
         ("swift", '"1.4 RTT"', '"2000 RTT"', r"base_target: .*1000 RTT"),
-        ("dctcp", 'kmin = "0.78 BDP"', 'kmin = "80 KB"', r"ecn: kmin and kmax .*both"),
+        ("dctcp", 'kmin = "0.78 BDP"', 'kmin = "80 KB"', r"ecn: kmin .*both"),
         ("dctcp", 'kmin = "0.78 BDP"', 'kmin = "0.79 BDP"', r"ecn: kmin .*kmax"),
         ("dctcp", 'kmin = "0.78 BDP"', 'link = "100 Gb/s"\nkmin = "0.78 BDP"', r"ecn: link .*bytes"),
         ("dcqcn-hpcc-marking", 'link = "100 Gb/s"', "", r"ecn: link .*bytes"),
