@@ -3,7 +3,6 @@
 import click
 
 from decision.artefact.quantity import parse_duration_ps
-from decision.devices import TRANSPORTS
 from netsim.engines import OVERLOAD
 from rlcc.commands.handled import handled
 from rlcc.commands.model_options import tables
@@ -46,7 +45,9 @@ TIME = quantity(parse_duration_ps)
 @click.option("--overload", type=click.Choice(OVERLOAD), help="Policy for events at a busy engine. [default: wait]")
 @click.option("--network", "network_file", type=FOLDER, help="Network, TOML file.")
 @click.option("--device", help="Device of the NICs, NAME[:FLOWS]: decision/devices, FLOWS share a context.")
-@click.option("--transport", type=click.Choice(TRANSPORTS), help="Repair of losses. [default: the device's]")
+@click.option(
+    "--transport", metavar="NAME", help="Repair of losses: go-back-n or selective-repeat. [default: the device's]"
+)
 @click.option("--metric", "metrics", multiple=True, help="Column of the table. Repeatable. [default: a selection]")
 @where_options("processes")
 @click.option("--out", type=FOLDER, help="Output folder: cached runs and the evaluation.")
