@@ -191,7 +191,7 @@ def test_a_round_without_a_long_flow_is_told(tmp_path: Path, capsys: pytest.Capt
     [
         (("policy", "action"), {"kind": "choice", "rows": []}, "row"),
         (("policy", "architecture"), {"kind": "lstm", "hidden": [8], "lstm": 8, "bias": True}, "trains an MLP"),
-        (("pg", "senders"), "cubic", "cubic"),
+        (("pg", "senders"), "reno", "reno"),
         (("pg", "rollouts_per_scenario"), 1, "equal to 2"),
         (("pg", "period"), "10 ms", "period .*shorter"),
         (("network", "demotion"), [[3, 2, 1]], "must ascend"),
