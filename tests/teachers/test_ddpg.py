@@ -103,7 +103,7 @@ def test_it_learns_which_action_is_worth_most() -> None:
         (("policy", "action"), {"kind": "choice", "rows": []}, "choice"),
         (("policy", "action", "knobs", "threshold_2_bytes"), {"low": 1, "high": 9}, "needs not_below"),
         (("ddpg", "episode"), "5 ms", "three periods"),
-        (("ddpg", "senders"), "cubic", "cubic"),
+        (("ddpg", "senders"), "reno", "reno"),
         (("network", "demotion"), [[3, 2, 1]], "must ascend"),
         (("network", "class_weights"), [0, 0], "queues"),
     ],

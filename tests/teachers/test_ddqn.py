@@ -198,7 +198,7 @@ def test_the_same_recipe_gives_the_same_weights_also_resumed(tmp_path: Path) -> 
     ("change", "words"),
     [
         ({"period": "5 us"}, "period .*shorter"),
-        ({"senders": "cubic"}, "cubic"),
+        ({"senders": "reno"}, "reno"),
         ({"reward": [{"weight": 1, "feature": {"kind": "level", "signal": "rtt_ns"}}]}, "rtt_ns"),
         ({"reward": [{"weight": 1, "feature": {"kind": "previous_knob", "knob": "kmin_bytes"}}]}, "what was decided"),
         ({"scenarios": ["incast:x"]}, "incast:x"),
