@@ -49,20 +49,27 @@ BEFORE = """
 """At commit 2c5724af, on the same machine."""
 
 
-def hashes(
-    kinds: Sequence[str], environment: Mapping[str, str], processors: int | None, emulator: Sequence[str] = ()
-) -> Hashes:
-    """The hashes of each kind's steps, in a process of its own; on so many processors, None: on all."""
+def as_on(
+    command: Sequence[str], environment: Mapping[str, str], processors: int | None
+) -> "subprocess.CompletedProcess[str]":
+    """Runs a command in the checkout as on a pretended processor, on a number of processors; None: on all."""
     allowed = sorted(os.sched_getaffinity(0))[:processors]
     free = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    done = subprocess.run(
-        [*emulator, sys.executable, "-W", "ignore", "-m", "bench.steps", *kinds],
+    return subprocess.run(
+        command,
         env=free | dict(environment),
         preexec_fn=lambda: os.sched_setaffinity(0, allowed),
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
+
+
+def hashes(
+    kinds: Sequence[str], environment: Mapping[str, str], processors: int | None, emulator: Sequence[str] = ()
+) -> Hashes:
+    """The hashes of each kind's steps, in a process of its own; on so many processors, None: on all."""
+    done = as_on([*emulator, sys.executable, "-W", "ignore", "-m", "bench.steps", *kinds], environment, processors)
     if done.returncode:
         raise InputError(f"the steps came to no end: {done.stderr[-2000:]}")
     found: Hashes = json.loads(done.stdout)

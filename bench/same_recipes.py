@@ -8,12 +8,11 @@ folder of runs is read, not run again.
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bench.same_bytes import ENVIRONMENTS
+from bench.same_bytes import ENVIRONMENTS, as_on
 from decision.artefact.documents import load_json, write_atomically
 from decision.artefact.errors import InputError
 from rlcc.gate.verdict import parsed
@@ -58,16 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(recipe: str, out: Path, environment: Mapping[str, str], cores: int) -> None:
     """Runs a recipe in a process of its own. Raises InputError if it has no verdict; a FAIL is one."""
-    allowed = sorted(os.sched_getaffinity(0))[:cores]
-    free = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
-    done = subprocess.run(
-        [sys.executable, "-m", "rlcc", "run", str(ROOT / "recipes" / f"{recipe}.toml"), "--out", str(out.resolve())],
-        env=free | dict(environment),
-        preexec_fn=lambda: os.sched_setaffinity(0, allowed),
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    command = ["run", str(ROOT / "recipes" / f"{recipe}.toml"), "--out", str(out.resolve())]
+    done = as_on([sys.executable, "-m", "rlcc", *command], environment, cores)
     if done.returncode > 1:
         raise InputError(f"`rlcc run recipes/{recipe}.toml` has no verdict: {done.stderr[-500:]}")
 
