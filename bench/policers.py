@@ -95,13 +95,15 @@ Results = Mapping[tuple[str, str, str], float]
 def results(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> Results:
     """Returns the mean over the seeds for each contender, contest and transport."""
     places = [(c, contest, transport) for c in contenders for contest in CONTESTS for transport in TRANSPORTS]
-    trials = [contest.trial(c, transport, seed) for c, contest, transport in places for seed in seeds]
-    runs = [outcome.metrics for outcome in run(trials, where, Kept(KEPT))]
-    found: dict[tuple[str, str, str], float] = {}
-    for at, (c, contest, transport) in enumerate(places):
-        each = runs[at * len(seeds) : (at + 1) * len(seeds)]
-        found[c.label, contest.name, transport] = mean(one[contest.metric] for one in each) * contest.scale
-    return found
+    trials = [[contest.trial(c, transport, seed) for seed in seeds] for c, contest, transport in places]
+    # Two contests read two metrics of the same runs.
+    unique = {trial.key(): trial for each in trials for trial in each}
+    outcomes = zip(unique, run(list(unique.values()), where, Kept(KEPT)), strict=True)
+    metrics = {key: outcome.metrics for key, outcome in outcomes}
+    return {
+        (c.label, contest.name, transport): mean(metrics[trial.key()][contest.metric] for trial in each) * contest.scale
+        for (c, contest, transport), each in zip(places, trials, strict=True)
+    }
 
 
 def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> str:
