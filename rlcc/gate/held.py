@@ -1,6 +1,6 @@
 """Whether a certificate holds: checked again, or the very same was checked here before."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from decision.artefact.manifest import sha256
 from emulator.build import Build
@@ -8,7 +8,7 @@ from rlcc.gate.remembered import Remembered
 from teachers.teacher import Teacher
 from verify.check.beside import TeacherNetwork
 from verify.check.refused import Refused
-from verify.trusted.certificate import Certificate, image_hash
+from verify.trusted.certificate import Certificate, extended, image_hash
 
 Progress = Callable[[str], None]
 
@@ -44,6 +44,11 @@ def hold(
     network = None if teacher is None else network_of(teacher)
     checked(certificate, build.firmware.manifest, progress=progress, teacher=network)
     before.keep("certificate", parts)
+
+
+def without_cuts(certificate: Certificate, numbers: Collection[int]) -> Certificate:
+    """The same without the cuts of these numbers, under the same hash: a cut is no claim."""
+    return extended(certificate, cuts=[cut for n, cut in enumerate(certificate.cuts) if n not in numbers])
 
 
 def network_of(teacher: Teacher) -> TeacherNetwork:

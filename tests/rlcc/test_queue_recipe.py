@@ -35,7 +35,7 @@ buffer = "8 MiB"
 
 [agents.senders]
 interface = "flow_rate"
-baseline = "dcqcn"
+baseline = "dcqcn-hpcc-marking"
 
 [agents.queues]
 interface = "queue_marking"

@@ -137,7 +137,7 @@ def _child(
         )
         answer = "holds", found
     except Refused as error:
-        answer = "refused", str(error)
+        answer = "refused", (str(error), error.unmet)
     except InputError as error:
         answer = "input", str(error)
     pipe.send(answer)
@@ -154,7 +154,7 @@ def _answer(pipe: Connection, child: BaseProcess, progress: Progress | None, lim
         if kind == "holds" and isinstance(content, Recheck):
             return content
         if kind == "refused":
-            raise Refused(content)
+            raise Refused(*content)
         if kind == "input":
             raise InputError(content)
         if progress:

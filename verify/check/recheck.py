@@ -78,9 +78,10 @@ def recheck(
     if progress:
         progress("walking all paths of the machine code")
     bound = judge.bound() + model.overhead
-    unmet = next((cut for number, cut in enumerate(cuts) if number not in judge.met), None)
-    if unmet is not None:
-        raise Refused(f"no path comes to the cut at {unmet.pc:#x} with what the certificate says is there")
+    unmet = tuple(number for number in range(len(cuts)) if number not in judge.met)
+    if unmet:
+        first = cuts[unmet[0]].pc
+        raise Refused(f"no path comes to the cut at {first:#x} with what the certificate says is there", unmet)
     if judge.deepest > certificate.claims.stack_bytes:
         raise Refused(f"{judge.deepest} bytes of stack are used, the certificate says {certificate.claims.stack_bytes}")
     limit = worst.cycles

@@ -21,6 +21,8 @@ from verify.behaviour.decide import Behaviour, decide
 from verify.behaviour.finding import Finding
 from verify.behaviour.loops import fixed_point, yields
 from verify.check.refused import Refused
+from verify.prover import certify
+from verify.trusted.certificate import CutClaim
 from verify.trusted.properties import ALL, FixedPoint, Step, Yields
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,6 +78,19 @@ def test_a_certificate_that_its_checker_refuses_is_not_written(
     assert code == 1
     assert "0x598" in said
     assert not out.exists()
+
+
+def test_a_cut_that_no_path_comes_to_is_left_out_of_what_is_written(
+    good: Path, tmp_path: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = certify.cuts_of
+    idle = CutClaim(pc=4, holds={}, bounds={})
+    monkeypatch.setattr(certify, "cuts_of", lambda run: (idle, *made(run)))
+    out = tmp_path / "certificate.json"
+    code, _, _ = rlcc("verify", good / "firmware", "--out", out)
+    assert code == 0
+    assert 4 not in {cut["pc"] for cut in json.loads(out.read_text())["cuts"]}
+    assert rlcc("verify", good / "firmware", "--check", out)[0] == 0
 
 
 @pytest.mark.parametrize(("asked", "code"), [((HOLDS,), 0), ((HOLDS, FAILS), 1)])

@@ -26,6 +26,7 @@ from emulator.build import built as build_folder
 from emulator.profile import load_profile
 from rlcc.commands.verify import command
 from rlcc.gate.certified import certified
+from rlcc.gate.held import without_cuts
 from rlcc.recipe import EmulateOptions
 from tests.stage_output import figures
 from verify.check import boundary
@@ -204,6 +205,19 @@ def test_every_place_of_a_cut_is_checked(proved: Proved, monkeypatch: pytest.Mon
         with pytest.raises(Refused):
             judge(sealed_model(edited))
     assert len(lies) > 20
+
+
+def test_a_cut_that_no_path_comes_to_is_named_across_processes_and_left_out(proved: Proved, tmp_path: Path) -> None:
+    built, content = proved
+    edited = copy.deepcopy(content)
+    edited["cuts"].insert(1, {"pc": 4, "holds": {}, "bounds": {}})
+    certificate = read_certificate(sealed(tmp_path / "certificate.json", edited))
+    with pytest.raises(Refused) as refused:
+        checked(certificate, built.firmware.folder)
+    assert refused.value.unmet == (1,)
+    without = without_cuts(certificate, refused.value.unmet)
+    assert without.model_dump(mode="json")["cuts"] == content["cuts"]
+    assert without.hash == certificate.hash
 
 
 def test_a_true_certificate_holds_in_a_process_of_its_own(proved: Proved, tmp_path: Path) -> None:

@@ -135,8 +135,9 @@ def test_no_more_stack_is_used_than_is_said(found: Found, deepest: int, stack: i
 @pytest.mark.parametrize(("met", "first"), [({0}, 0x101), ({1}, 0x100), (set(), 0x100)])
 def test_a_cut_that_no_path_comes_to_is_refused(found: Found, met: set[int], first: int) -> None:
     found.met = met
-    with pytest.raises(Refused, match=f"no path .*{first:#x}"):
+    with pytest.raises(Refused, match=f"no path .*{first:#x}") as refused:
         recheck(claimed(), BUILT)
+    assert refused.value.unmet == tuple({0, 1} - met)
 
 
 @pytest.mark.parametrize("exact", [100, None])
