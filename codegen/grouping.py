@@ -73,7 +73,10 @@ def _in_a_word(sizes: "_TableSizes", clusters: Sequence[Cluster]) -> tuple[Clust
 
 def _closest(sizes: "_TableSizes", clusters: list[Cluster], most: int) -> tuple[Cluster, Cluster] | None:
     """The two clusters whose joint tables grow least, if all tables together then stay below ``most``."""
-    entries = sum(map(sizes.entries, clusters))
+    alone = [sizes.entries(cluster) for cluster in clusters]
+    entries = sum(alone)
+    if entries - sorted(alone)[-2] > most:  # a joint table has at least the entries of the larger one
+        return None
     best: tuple[int, Cluster, Cluster] | None = None
     for i, a in enumerate(clusters):
         for b in clusters[i + 1 :]:

@@ -8,7 +8,7 @@ which one unit more would.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
 
 CANDIDATES = 96
-"""Rows tried for each visit."""
+"""Rows for each visit."""
+STAGES = (8, CANDIDATES)
+"""The first rows of all visits are tried, then the rest of those visits in which no error would show: mostly few."""
 MOST_NUMBERS = 1 << 25
 """Of inputs that are tried at once."""
 MOST_SHOWN = 80
@@ -84,23 +86,34 @@ def find(
 ) -> tuple[list[tuple[str, Row]], int]:
     """Chosen rows with their labels, and how many of the visits they make visibly (leaves: at all)."""
     stored = _stored(program)
-    tried = [(visit, part) for visit, part in ((v, _rows(stored, pool, v, rng)) for v in to_make) if count(part)]
     chosen, made = [], 0
     # Not all at once: a row holds every input, of which there may be a hundred, and a value of every node.
     step = max(1, MOST_NUMBERS // (CANDIDATES * (len(pool.columns) + 2 * len(program.nodes))))
-    for first in range(0, len(tried), step):
-        for (visit, part), visible in _visible(program, tried[first : first + step]):
-            seen = np.flatnonzero(visible)
-            made += bool(seen.size) or not visit.must_show
-            row = int(seen[0]) if seen.size else 0
-            chosen.append((f"edge:{visit.label}", {key: int(column[row]) for key, column in part.items()}))
+    for first in range(0, len(to_make), step):
+        drawn = ((visit, _rows(stored, pool, visit, rng)) for visit in to_make[first : first + step])
+        tried = [(visit, rows) for visit, rows in drawn if count(rows)]
+        for (visit, rows), row in zip(tried, _first_visible(program, tried), strict=True):
+            made += row is not None or not visit.must_show
+            chosen.append((f"edge:{visit.label}", {key: int(column[row or 0]) for key, column in rows.items()}))
     return chosen, made
 
 
-def _visible(
-    program: Program, tried: list[tuple[Visit, Columns]]
-) -> Iterator[tuple[tuple[Visit, Columns], NDArray[np.bool_]]]:
+def _first_visible(program: Program, tried: list[tuple[Visit, Columns]]) -> list[int | None]:
+    """For each visit the first of its rows in which an error there would show, if any."""
+    found: list[int | None] = [None] * len(tried)
+    for first, end in pairwise((0, *STAGES)):
+        left = [n for n, row in enumerate(found) if row is None]
+        some = [(visit, {key: column[first:end] for key, column in rows.items()}) for visit, rows in tried]
+        for n, visible in zip(left, _visible(program, [some[n] for n in left]), strict=True):
+            if visible.any():
+                found[n] = first + int(visible.argmax())
+    return found
+
+
+def _visible(program: Program, tried: list[tuple[Visit, Columns]]) -> Iterator[NDArray[np.bool_]]:
     """For each visit the rows in which an error there would show."""
+    if not tried:
+        return iter(())
     columns = {key: np.concatenate([part[key] for _, part in tried]) for key in tried[0][1]}
     values = trace(program, *split(program, columns))
     sums = [number for number, node in enumerate(program.nodes) if node.op is Op.TREES]
@@ -114,7 +127,7 @@ def _visible(
     forced = {number: values[number] + error[:, program.nodes[number].imm] for number in sums}
     wrong = trace(program, *split(program, columns), forced=forced)
     visible = np.any([values[n] != wrong[n] for n in program.outputs], axis=0)
-    return ((each, visible[s]) for each, s in zip(tried, slices, strict=True))
+    return (visible[s] for s in slices)
 
 
 def _walk(program: Program, label: str, node: Node, bounds: dict[int, tuple[int, int]]) -> Iterator[Visit]:

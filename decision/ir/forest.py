@@ -119,6 +119,7 @@ class Forest:
     def evaluate(self, rows: Integers) -> Integers:
         """Outputs [N, outputs] of integer feature rows [N, features]."""
         total = np.tile(np.array(self.bias, dtype=np.int64), (len(rows), 1))
+        rows = np.asfortranarray(rows)  # each question reads a column
         for tree in self.trees:
             reached, table = places(tree, rows), _table(tree)
             columns = np.flatnonzero(table.any(axis=0))  # of many outputs a tree may add to one
@@ -274,8 +275,9 @@ def _counted(tree: Node, rows: Integers) -> Integers:
             reached[here] = number
             number += 1
         else:
-            above = rows[here, node.feature] > node.threshold
-            todo += [(node.below, here[~above]), (node.above, here[above])]
+            above = rows[:, node.feature].take(here) > node.threshold
+            sides = (node.below, ~above), (node.above, above)
+            todo += [(side, here.take(np.flatnonzero(which))) for side, which in sides]
     return reached
 
 
