@@ -26,9 +26,9 @@ from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from netsim import Engines
 from netsim.baselines import BaselineSpec
-from netsim.kept import Outcome
 from netsim.network import MS, US
 from netsim.policies import PolicySpec
+from netsim.result_store import Outcome
 from netsim.samples import Sampling
 from netsim.trials import Trial
 from netsim.trials import run as run_trials

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.codegen.outside import OutsideExporter, outside_subjects
+from bench.codegen.foreign_models import OutsideExporter, outside_subjects
 from bench.drawn.judged import Checked, Proved, judged_build
 from bench.drawn.students import of_many_trees
 from codegen.emit import Emission, emit_body

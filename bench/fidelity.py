@@ -21,14 +21,14 @@ from decision.artefact.manifest import opened
 from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.student import load_student
 from distill.driving import LATER_PS
-from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.policies import PolicySpec, interpreted, native
+from netsim.result_store import Kept, Outcome
 from netsim.samples import Sampling
 from netsim.simulation import DECISION_LATENCY_PS, WINDOW_PS
 from netsim.trials import Trial, run
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.gate.fidelity import ROLES
 from rlcc.origin import made_by
 from rlcc.recipe import load_recipe, teacher_path

@@ -18,7 +18,7 @@ from decision.artefact.errors import InputError
 from netsim.network import MS
 from netsim.places import Place as Where
 from netsim.trials import Trial, run
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
 from rlcc.reports.pages import table
 

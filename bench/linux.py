@@ -30,8 +30,8 @@ from emulator.linux.bpftool import OBJECT
 from emulator.linux.cell import STOCK, Control, TcpFlow
 from emulator.linux.machine import boot
 from emulator.linux.parts import Parts, agent, machine_parts
-from netsim.kept import Kept
 from netsim.network import MS
+from netsim.result_store import Kept
 from rlcc.evaluation import linux, prediction
 from rlcc.evaluation.grid import Cell, Grid, Results, Times
 from rlcc.evaluation.linux_control import TARGET, control

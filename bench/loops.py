@@ -25,13 +25,13 @@ from decision.artefact.errors import InputError
 from decision.artefact.suggest import choices
 from netsim import baselines
 from netsim.baselines import BaselineSpec
-from netsim.kept import Kept
 from netsim.mixes import Mix, Part
 from netsim.network import MS, Network
 from netsim.network_file import from_table
 from netsim.places import Place
+from netsim.result_store import Kept
 from netsim.trials import Trial, run
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 

@@ -13,10 +13,10 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from decision.artefact.option_help import shown_default, shown_of
 from decision.artefact.quantity import TIME_PS
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
-from decision.artefact.shown import shown_default, shown_of
+from decision.artefact.renamed_keys import RenamedFrom
 
 TYPES = {bool: "flag", int: "integer", float: "number"}
 DURATION = get_args(DurationPs)[1]

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 
 from bench.option_records import record_of, records_of
 from decision.artefact.documents import dump_json, write_atomically
-from decision.artefact.shown import shown_default
+from decision.artefact.option_help import shown_default
 from distill.options import DistillOptions, RolloutOptions
 from rlcc.commands.model_options import FILE
 from rlcc.recipe import EmitOptions, EmulateOptions, GateOptions, Neighbourhood, Sizes

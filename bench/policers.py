@@ -18,12 +18,12 @@ from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.devices import TRANSPORTS
 from netsim.baselines import by_name
-from netsim.kept import Kept
 from netsim.mixes import Mix, Part
 from netsim.network import MS, Network
 from netsim.places import Place
+from netsim.result_store import Kept
 from netsim.trials import Trial, run
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
 from rlcc.origin import made_by
 from rlcc.reports.pages import table

@@ -18,12 +18,12 @@ import numpy as np
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from netsim import baselines
-from netsim.kept import Kept
 from netsim.network import MS, US, Network
 from netsim.places import Place
+from netsim.result_store import Kept
 from netsim.statistics import confidence
 from netsim.trials import Trial, run
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 

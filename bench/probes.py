@@ -24,12 +24,12 @@ from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.probes import Probes
 from netsim.baselines import BaselineSpec
-from netsim.kept import Kept
 from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.policies import NativePolicy, PolicySpec
+from netsim.result_store import Kept
 from netsim.trials import Trial, run
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "probes.md"
 KEPT = ROOT / "build" / "probes"
 TEACHER = ROOT / "fixtures" / "teachers" / "robust-in-flight"
-LEAST = 0.99
+MIN_GOODPUT_SHARE = 0.99
 """Of the goodput that no probe would leave: 1024 of 1106 bytes."""
 
 SIZES, TIMES, FIRST = (8, 16, 32, 64), ("64 us", "256 us", "2 ms"), 64
@@ -109,7 +109,7 @@ def chosen(figures: Mapping[str, Mapping[str, Metrics]]) -> tuple[str, dict[str,
     often = figures[next(iter(figures))]
     costs = {name: mean(cost(m, often[s]) for s, m in by.items()) for name, by in figures.items()}
     free = Network()
-    enough = LEAST * free.payload_bytes / free.data_wire_bytes
+    enough = MIN_GOODPUT_SHARE * free.payload_bytes / free.data_wire_bytes
     level = [name for name, by in figures.items() if all(by[s]["goodput"] >= enough for s in FREED if s in by)]
     return min(level or figures, key=costs.__getitem__), costs
 

@@ -22,7 +22,7 @@ from rlcc.gate.verdict import Verdict, parsed
 from rlcc.origin import made_by
 from rlcc.recipe import load_recipe
 from rlcc.reports.pages import table
-from rlcc.shipped import recipes
+from rlcc.shipped_recipes import recipes
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results" / "recipes.md"

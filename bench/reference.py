@@ -22,8 +22,8 @@ import rlcc
 from bench.option_records import DURATION, duration_text
 from bench.option_tables import HEAD, option_rows
 from decision.artefact.documents import write_atomically
+from decision.artefact.option_help import shown_default
 from decision.artefact.quantity_fields import DurationNs, DurationPs, LineFractionQ30, RateBps, SizeBytes
-from decision.artefact.shown import shown_default
 from decision.devices import Device
 from decision.policy.model_policy import ModelPolicy
 from decision.policy.policy import Policy, PolicyFile

@@ -26,8 +26,8 @@ from decision.policy.student import load_student
 from distill.closeness import distance
 from distill.driving import LATER_PS
 from distill.rollout import teacher_policy
-from netsim.kept import Kept
 from netsim.policies import PolicySpec, interpreted
+from netsim.result_store import Kept
 from rlcc.gate import closed_loop
 from rlcc.gate.closed_loop import Entry, PolicyMetrics
 from rlcc.origin import made_by

@@ -23,12 +23,12 @@ from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from netsim.baselines import BaselineSpec
 from netsim.devices import chosen
-from netsim.kept import Kept
 from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.policies import NativePolicy, PolicySpec
+from netsim.result_store import Kept
 from netsim.trials import Trial, run
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
 from rlcc.origin import made_by
 from rlcc.reports.pages import table

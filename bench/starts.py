@@ -25,13 +25,13 @@ from decision.artefact.errors import InputError
 from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.baselines import BaselineSpec
-from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.policies import PolicySpec, native
+from netsim.result_store import Kept, Outcome
 from netsim.simulation import DECISION_LATENCY_PS
 from netsim.trials import Trial, run
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 from teachers.load import load

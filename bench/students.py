@@ -33,7 +33,7 @@ from rlcc.gate.verdict import Verdict
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
 from rlcc.reports.pages import table
-from rlcc.search.written import moved, recipe_text
+from rlcc.search.recipe_text import moved, recipe_text
 from teachers.load import load
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -17,7 +17,7 @@ PROVER = ("verify.prover.certify",)
 CLAIMS = {
     "equality, safety, stack, bound of the worst case": ("verify.check.judge",),
     "the same of this image, and the worst case on the core: a whole certificate": ("verify.check.recheck",),
-    "a distance from the teacher": ("verify.check.beside",),
+    "a distance from the teacher": ("verify.check.teacher_distance",),
     "properties of the policy": ("verify.check.behaviour",),
     "all of them, as `rlcc verify --check` and the gate ask": ("verify.check.boundary",),
 }

@@ -21,12 +21,12 @@ from bench.starts import CHOOSE, REPORT, Metrics, StartCell, cost, figures
 from decision.artefact.documents import read_text, write_atomically
 from decision.artefact.errors import InputError
 from netsim.baselines import PARAMETERS, BaselineSpec, by_name
-from netsim.kept import Kept
 from netsim.policies import PolicySpec, native
+from netsim.result_store import Kept
 from netsim.statistics import confidence
 from netsim.trials import run
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.commands.streams import tell
-from rlcc.commands.where import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import Figure, listed, table, wrapped
 from teachers.load import load

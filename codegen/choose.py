@@ -18,8 +18,8 @@ from decision.artefact.errors import InputError
 
 OBJECTIVES = ("worst", "mean", "size")
 
-MOST_ENTRIES = 1 << 16
-MOST_QUESTIONS = 8
+MAX_ENTRIES = 1 << 16
+MAX_QUESTIONS = 8
 """Of a tree in the index form: 256 entries."""
 FOLLOWED = 400_000
 """So many combinations of cells a proof follows (``verify.prover.prove.Limits.lanes``)."""
@@ -82,15 +82,15 @@ def _candidates(walk: Walk, engine: CostModel, limits: Limits, optimise: str, fo
     if form in ("auto", "branches") or not every:
         candidates.append(lowered(walk, every, (), (), engine, optimise))
     if form in ("auto", "index") and every:
-        small = [p for p in every if len(questions_of(walk.trees[p])) <= MOST_QUESTIONS]
+        small = [p for p in every if len(questions_of(walk.trees[p])) <= MAX_QUESTIONS]
         rest = [p for p in every if p not in small]
         if form == "auto" or not rest:
             candidates.append(lowered(walk, rest, small, (), engine, optimise))
     if form in ("auto", "joint") and every:
         # Idle entries fall out of a table only once it is made, and entries may take one byte or four: so the grouping
         # is tried with limits on the entries around the one on the bytes.
-        most = limits.table if limits.table is not None else MOST_ENTRIES
-        asked = tuple(min(entries, MOST_ENTRIES) for entries in (most // 4, most // 2, most, 2 * most))
+        most = limits.table if limits.table is not None else MAX_ENTRIES
+        asked = tuple(min(entries, MAX_ENTRIES) for entries in (most // 4, most // 2, most, 2 * most))
         for made, rest in groupings(walk, asked, engine):
             if form == "auto" or not rest:
                 for groups in _packings(walk, made):
@@ -113,7 +113,7 @@ def _placed_directly(
     made = []
     for feature in sorted(walk.places & {axis.feature for group in groups for axis in group.axes}):
         again = packed(walk, [join(walk, group.trees, direct=feature) for group in groups])
-        if again is not None and len(array_of(again)) <= MOST_ENTRIES:
+        if again is not None and len(array_of(again)) <= MAX_ENTRIES:
             made.append(lowered(walk, rest, (), again, engine, optimise, feature))
     return made
 

@@ -25,7 +25,7 @@ Grouping = tuple[list[Group], list[int]]
 
 EXACT = 10
 """Clusters of which all partitions are weighed: 3^10 steps a number of groups."""
-MOST_GROUPS = 8
+MAX_GROUPS = 8
 
 
 def groupings(walk: Walk, limits: Sequence[int], engine: CostModel) -> list[Grouping]:
@@ -97,7 +97,7 @@ def _exact(
     alone = np.array([sizes.entries(m) if m else 0 for m in members], dtype=np.int64)
     saved = np.array([sum(cycles[t] for t in m) for m in members], dtype=np.int64)
     least, taken = alone, [sets]
-    for count in range(1, MOST_GROUPS + 1):
+    for count in range(1, MAX_GROUPS + 1):
         if count > 1:
             least, first = _one_more(alone, least, sets)
             taken.append(first)

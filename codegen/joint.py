@@ -22,7 +22,7 @@ from decision.ir.arrays import Integers
 from decision.ir.forest import Node, branches, value
 
 WORD_BITS = 32
-MOST_REST = 1 << 30
+MAX_REST = 1 << 30
 """With the entries of all groups, of 16 bits where there is a rest, it stays within 32 bits."""
 
 
@@ -156,7 +156,7 @@ def packed(walk: Walk, groups: Sequence[Group], *, size: int = 4) -> tuple[Group
             left[column] -= moved
             entries += [entry + moved for entry in table]
         rests = tuple(left[k] if last[k] is group else 0 for k in group.columns)
-        if any(abs(rest) > MOST_REST for rest in rests):
+        if any(abs(rest) > MAX_REST for rest in rests):
             return None
         placed.append(replace(group, entries=tuple(entries), rests=rests if any(rests) else ()))
     for number, group in enumerate(reversed(placed)):

@@ -25,9 +25,9 @@ CANDIDATES = 96
 """Rows for each visit."""
 STAGES = (8, CANDIDATES)
 """The first rows of all visits are tried, then the rest of those visits in which no error would show: mostly few."""
-MOST_NUMBERS = 1 << 25
+MAX_NUMBERS = 1 << 25
 """Of inputs that are tried at once."""
-MOST_SHOWN = 80
+MAX_SHOWN = 80
 """Characters of a leaf in a label: readers of vectors take no label that is longer than 120."""
 
 
@@ -88,7 +88,7 @@ def find(
     stored = _stored(program)
     chosen, made = [], 0
     # Not all at once: a row holds every input, of which there may be a hundred, and a value of every node.
-    step = max(1, MOST_NUMBERS // (CANDIDATES * (len(pool.columns) + 2 * len(program.nodes))))
+    step = max(1, MAX_NUMBERS // (CANDIDATES * (len(pool.columns) + 2 * len(program.nodes))))
     for first in range(0, len(to_make), step):
         drawn = ((visit, _rows(stored, pool, visit, rng)) for visit in to_make[first : first + step])
         tried = [(visit, rows) for visit, rows in drawn if count(rows)]
@@ -134,7 +134,7 @@ def _walk(program: Program, label: str, node: Node, bounds: dict[int, tuple[int,
     if isinstance(node, Leaf):
         more = Leaf(tuple(v + 1 for v in node.value))
         adds = " ".join(map(str, node.value))
-        shown = adds if len(adds) <= MOST_SHOWN else f"{adds[:MOST_SHOWN].rpartition(' ')[0]} .."
+        shown = adds if len(adds) <= MAX_SHOWN else f"{adds[:MAX_SHOWN].rpartition(' ')[0]} .."
         yield Visit(f"{label} leaf {shown}", bounds, node, more, False)
         return
     name, t = program.forest.features[node.feature], node.threshold

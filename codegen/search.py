@@ -19,7 +19,7 @@ from codegen.engines import CostModel
 
 MAX_OPTIMAL = 96
 """Above so many thresholds the search is balanced instead: the programming is cubic."""
-LEAST = 6
+MIN_THRESHOLDS = 6
 """Below so many thresholds a pivot saves nothing: compilers answer a short search without branches."""
 
 
@@ -49,7 +49,7 @@ def cheap_pivots(thresholds: Sequence[int]) -> tuple[int, ...]:
     compiler prefers a shift: beside a power of two, at the sign, at the ends of an immediate."""
     powers = [2**k - 1 for k in range(12, 32)] + [-(2**k) - 1 for k in range(12, 31)]
     inside = {v for v in (*powers, -1, 2046, -2049) if thresholds[0] < v < thresholds[-1]} - set(thresholds)
-    return tuple(sorted(inside)) if LEAST <= len(thresholds) <= MAX_OPTIMAL - len(inside) else ()
+    return tuple(sorted(inside)) if MIN_THRESHOLDS <= len(thresholds) <= MAX_OPTIMAL - len(inside) else ()
 
 
 def plan(

@@ -40,7 +40,7 @@ Physical = Callable[[int, int], str]
 COUNTED = "thresholds that it is above: what the context keeps"
 UPPER = 12
 """Bits of an immediate: what a leaf adds of more goes to another word."""
-MOST_HALVED = 1 << 29
+MAX_HALVED = 1 << 29
 """Of all leaves together: with half an immediate a tree that the lower word is off, the upper one stays below 2^31."""
 ENTRY_TYPES = {1: "int8_t", 2: "int16_t", 4: "int32_t"}
 
@@ -288,7 +288,7 @@ class TreePrinter:
         columns = sorted({k for tree in trees for k in self.lowered.walk.columns(tree)})
         most = {k: sum(max(abs(leaf.value[k]) for leaf in leaves(tree)) for tree in trees) for k in columns}
         upper = {k: any(_parts(leaf.value[k])[0] for tree in trees for leaf in leaves(tree)) for k in columns}
-        return tuple(k for k in columns if upper[k] and most[k] < MOST_HALVED)
+        return tuple(k for k in columns if upper[k] and most[k] < MAX_HALVED)
 
     def _tree(self, number: int) -> Function:
         tree, (column,) = self.lowered.walk.trees[number], self._columns(number)

@@ -19,7 +19,7 @@ from decision.ir.formats import U32_MAX
 from decision.ir.interpret import evaluate
 from decision.ir.program import Program
 
-MOST_VISITS = 8192
+MAX_VISITS = 8192
 """Branches, leaves and entries that get rows of their own; of more, as many are drawn."""
 
 
@@ -77,8 +77,8 @@ def make(
         pool = make_pool(program, defaults, rng)
         on_thresholds, points = _thresholds(program, defaults, pool, rng)
         places = [*visits(program), *cells(program, groups)]
-        if len(places) > MOST_VISITS:
-            places = [places[int(n)] for n in np.sort(rng.permutation(len(places))[:MOST_VISITS])]
+        if len(places) > MAX_VISITS:
+            places = [places[int(n)] for n in np.sort(rng.permutation(len(places))[:MAX_VISITS])]
         visiting, made = find(program, pool, places, rng)
         rows += on_thresholds + visiting
         edges = EdgeCount(points, len(on_thresholds), len(places), made)

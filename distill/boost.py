@@ -28,7 +28,7 @@ from distill.options import DistillOptions
 THREADS = 2
 """Fixed, not the machine's: sums of floats, and so the trees, depend on it."""
 
-FEWEST = 10
+MIN_DECISIONS = 10
 """Decisions that a fit, and the choice between fits, need at the least."""
 
 VOLATILE = {
@@ -42,7 +42,7 @@ VOLATILE = {
 CatBoost reads the JSON ones when it loads the model."""
 
 
-HAIR = 1e-6
+LABEL_OFFSET = 1e-6
 """Seen in float32 beside labels of about 1, and less than half of 2^-16."""
 
 Loss = Callable[[Floats, Floats, Floats], float]
@@ -65,7 +65,7 @@ def fit(
     if np.abs(data.x).max(initial=0) >= FEATURE_LIMIT:
         raise InputError("a feature exceeds 24 bits, which CatBoost's float32 cannot hold exactly")
     train, held = data.split(seed)
-    if min(len(train), len(held)) < FEWEST:
+    if min(len(train), len(held)) < MIN_DECISIONS:
         raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
     fitted = [_fit_one(train, options, rate, seed, excluded, decreasing) for rate in options.learning_rate]
     errors = [loss(sums(model, held.x), held.y, held.weight) for model in fitted]
@@ -143,7 +143,7 @@ def _uneven(y: Floats) -> Floats:
     chosen, a knob that stays), so one decision of it is a hair off. Leaves keep nothing of that: they are refitted to
     the labels as they are, and a hair is less than their rounding."""
     uneven = y.copy()
-    uneven[0, y.min(axis=0) == y.max(axis=0)] += HAIR
+    uneven[0, y.min(axis=0) == y.max(axis=0)] += LABEL_OFFSET
     return uneven
 
 

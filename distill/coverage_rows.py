@@ -1,8 +1,8 @@
 """Coverage rows: states in which a student deviates too far from its teacher, added until none is left.
 
-Trees are unconstrained where no rollout went. The caller finds the states with the worst deviation (rlcc.outside). The
-teacher labels them, they get a small weight, and the trees are fitted again. A fit that mends one state may spoil
-another: rows accumulate, so that the rounds end.
+Trees are unconstrained where no rollout went. The caller finds the states with the worst deviation
+(rlcc.deviating_states). The teacher labels them, they get a small weight, and the trees are fitted again. A fit that
+mends one state may spoil another: rows accumulate, so that the rounds end.
 """
 
 from collections.abc import Callable, Sequence

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
-from decision.artefact.renamed import recorded
+from decision.artefact.renamed_keys import recorded
 from decision.policy.actions import Choice, scale_of
 from decision.policy.policy import Observation
 from decision.policy.student import Student
@@ -26,15 +26,15 @@ from distill.coverage_rows import Covered, Far, Outside, covered
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, later_self, side_by_side
 from distill.fit import check_columns, enforce, fit_source, loss_on, student_observation, visits
-from distill.fitted import TOOLS, Fitted
+from distill.fitted_student import TOOLS, Fitted
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
 from distill.rounds import RoundRecord, Rounds
 from distill.source import DecisionSource
 from distill.state_samples import state_samples
 from netsim.deployment import Deployment
-from netsim.kept import Kept
 from netsim.policies import PolicySpec, interpreted
+from netsim.result_store import Kept
 from netsim.tolerance import DEFAULT, Tolerance
 from teachers.teacher import Teacher
 

@@ -11,8 +11,8 @@ from distill.options import DistillOptions, RolloutOptions
 from distill.racing import Distances, Standing, race, worst_first
 from distill.rollout import Rollout, made
 from netsim.deployment import Deployment
-from netsim.kept import Kept
 from netsim.policies import PolicySpec, interface_of
+from netsim.result_store import Kept
 from netsim.tolerance import Tolerance
 from netsim.trials import Progress, Trial, run
 

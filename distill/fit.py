@@ -11,11 +11,11 @@ from decision.policy.tree_decision import seen_names
 from decision.policy.trigger import Trigger
 from decision.policy.visits import intervals
 from distill import boost, quantise
+from distill.choice_and_trigger import fit_both, loss_of_both
 from distill.dataset import Dataset
-from distill.fitted import Fitted
+from distill.fitted_student import Fitted
 from distill.options import DistillOptions
 from distill.source import DecisionSource
-from distill.triggered import fit_both, loss_of_both
 from teachers.teacher import Teacher
 
 

@@ -4,10 +4,10 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from decision.artefact.option_help import Shown
 from decision.artefact.quantity import parse_duration_ps
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
-from decision.artefact.shown import Shown
+from decision.artefact.renamed_keys import RenamedFrom
 from netsim import scenarios
 from netsim.simulation import WINDOW_PS
 

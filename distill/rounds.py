@@ -29,7 +29,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, opened, writing
 from distill.closeness import Distance, Metrics, Place, Round
 from distill.dataset import Dataset
-from distill.fitted import TOOLS, Fitted
+from distill.fitted_student import TOOLS, Fitted
 from distill.racing import Standing
 
 KIND = "round"

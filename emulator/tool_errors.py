@@ -9,14 +9,14 @@ from decision.artefact.cache import cache_folder, check_writable
 from decision.artefact.errors import InputError
 from decision.artefact.system_errors import cause, check_room, sentence
 
-LEAST_FILES = 64
+MIN_FILES = 64
 """With fewer a compiler fails in words that tell of something else."""
 
 
 def check_tool(said: str, returncode: int) -> None:
     """InputError where it was the system: what the tool said tells so, or how it ended, or nothing can be written where
     it keeps its files."""
-    if (most := resource.getrlimit(resource.RLIMIT_NOFILE)[0]) < LEAST_FILES:
+    if (most := resource.getrlimit(resource.RLIMIT_NOFILE)[0]) < MIN_FILES:
         raise InputError(sentence(errno.EMFILE, f"{most} files, which are all that this process may open"))
     code = errno.EFBIG if returncode == -signal.SIGXFSZ else cause(said)
     if code is not None:

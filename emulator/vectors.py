@@ -33,7 +33,7 @@ Records = dict[str, NDArray[np.void]]
 """By structure, in the order of the arguments."""
 UNWRITTEN = 0xA5
 """Each byte of an action before the decision, so that a knob that nothing writes is seen."""
-AGAIN = "emit the firmware again"
+REMEDY = "emit the firmware again"
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def check_layouts(layouts: Mapping[str, Layout], program: Program, where: str) -
     """
     if list(layouts) != list(program.structures):
         raise InputError(
-            f"{where} lays out {', '.join(layouts)}, the decision program has {', '.join(program.structures)}; {AGAIN}"
+            f"{where} lays out {', '.join(layouts)}, the decision program has {', '.join(program.structures)}; {REMEDY}"
         )
     for group, storage in program.structures.items():
         dtype = layouts[group].dtype
@@ -178,22 +178,22 @@ def check_layouts(layouts: Mapping[str, Layout], program: Program, where: str) -
         if stray is not None:
             lacking = "lacks" if stray in storage else "lays out"
             has = "has" if stray in storage else "does not have"
-            raise InputError(f"{where} {lacking} {group}.{stray}, which the decision program {has}; {AGAIN}")
+            raise InputError(f"{where} {lacking} {group}.{stray}, which the decision program {has}; {REMEDY}")
         for name, kind in storage.items():
             if places[name][0] != np.dtype(kind).newbyteorder("<"):
                 raise InputError(
                     f"{where} lays out {group}.{name} as {places[name][0].name}, "
-                    f"the decision program has it as {kind}; {AGAIN}"
+                    f"the decision program has it as {kind}; {REMEDY}"
                 )
         ordered = sorted(storage, key=lambda name: int(places[name][1])) if group == "context" else storage
         end, widest = 0, 1
         for name in ordered:  # each at the next multiple of its size
             kind, offset = places[name][0], int(places[name][1])
             if offset != -(-end // kind.itemsize) * kind.itemsize:
-                raise InputError(f"{where} lays out {group}.{name} at byte {offset}, where no C has it; {AGAIN}")
+                raise InputError(f"{where} lays out {group}.{name} at byte {offset}, where no C has it; {REMEDY}")
             end, widest = offset + kind.itemsize, max(widest, kind.itemsize)
         if dtype.itemsize != (due := -(-end // widest) * widest):
-            raise InputError(f"{where} gives {group} {dtype.itemsize} bytes, C gives it {due}; {AGAIN}")
+            raise InputError(f"{where} gives {group} {dtype.itemsize} bytes, C gives it {due}; {REMEDY}")
 
 
 def read_vectors(content: bytes, layouts: Mapping[str, Layout], program: Program, path: str) -> Vectors:

@@ -15,7 +15,7 @@ from decision.ir.interfaces.flow_rate import ACKED, CONTEXT_RATE_BITS, FLOW_RATE
 from decision.policy.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
-from netsim.cohorts import MOST, Cohort, End, Wire, told_of, whole_ps
+from netsim.cohorts import MAX_COHORTS, Cohort, End, Wire, told_of, whole_ps
 from netsim.engines import Engines
 from netsim.failures import changes
 from netsim.mixes import Mix, Steering, parts_of
@@ -82,8 +82,8 @@ def build(
         raise InputError("engines are one policy's; the parts of a mix share none, leave engines out")
     if engines is not None and (spec is None or isinstance(spec, BaselineSpec)):
         raise InputError("engines run policies; baselines and decisions from outside wait for none, leave engines out")
-    if len(cohorts) > MOST:
-        raise InputError(f"{len(cohorts)} cohorts are too many; {MOST} are possible beside the flows")
+    if len(cohorts) > MAX_COHORTS:
+        raise InputError(f"{len(cohorts)} cohorts are too many; {MAX_COHORTS} are possible beside the flows")
     if network.decision_late > 0 and (engines is not None or any(isinstance(s, DeciderPolicy) for s in parts_of(spec))):
         raise InputError("decisions that wait for an engine are late by themselves; leave decision_late out")
     check(scenario, network, spec)

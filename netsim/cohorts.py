@@ -30,8 +30,8 @@ from netsim.sites import Told
 Records = dict[str, NDArray[Any]]
 Configs = tuple["_core.NetworkConfig", "_core.FabricConfig", "_core.ScenarioConfig"]
 """A network for the core."""
-MOST = 63  # beside the flows'
-MOST_LOOKS = 1_000_000
+MAX_COHORTS = 63  # beside the flows'
+MAX_LOOKS = 1_000_000
 """In a row, before an agent is idle."""
 
 
@@ -190,8 +190,8 @@ def check_idle(interface: Interface, signal: str, knob: str, looks: int) -> None
     if (signal, knob) not in comparable:
         pairs = ", ".join(f"{s} and {k}" for s, k in comparable) or f"agents of {interface.name} have none"
         raise InputError(f"idle is by {signal} and {knob}; give a signal and a knob of its unit: {pairs}")
-    if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= MOST_LOOKS:
-        raise InputError(f"idle after {looks!r} looks is not possible; give 1 to {MOST_LOOKS}")
+    if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= MAX_LOOKS:
+        raise InputError(f"idle after {looks!r} looks is not possible; give 1 to {MAX_LOOKS}")
 
 
 def whole_ps(name: str, value: object, least: int = 0) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from decision.artefact.errors import InputError
 from decision.artefact.suggest import choices
-from decision.devices import MOST_FLOWS, TRANSPORTS, Device, load_device
+from decision.devices import MAX_FLOWS, TRANSPORTS, Device, load_device
 from netsim.network import NS, Network
 
 RATE_BITS = 30
@@ -53,8 +53,8 @@ def chosen(text: str) -> Chosen:
     device = load_device(name)
     if not colon:
         return Chosen(text, device, device.contexts.flows.value)
-    if not flows.isascii() or not flows.isdigit() or not 1 <= int(flows[:6]) <= MOST_FLOWS:
-        raise InputError(f"device {text!r}: {flows!r} queue pairs share no context; give 1 to {MOST_FLOWS}")
+    if not flows.isascii() or not flows.isdigit() or not 1 <= int(flows[:6]) <= MAX_FLOWS:
+        raise InputError(f"device {text!r}: {flows!r} queue pairs share no context; give 1 to {MAX_FLOWS}")
     return Chosen(text, device, int(flows))
 
 

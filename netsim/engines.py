@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Overload = Literal["wait", "drop", "coalesce"]
 OVERLOAD: tuple[Overload, ...] = get_args(Overload)
-MOST = 1 << 16
+MAX_ENGINES = 1 << 16
 UNLIMITED = 2**32 - 1
 
 
@@ -29,8 +29,8 @@ class Engines:
     depth: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.of_nic, bool) or not isinstance(self.of_nic, int) or not 1 <= self.of_nic <= MOST:
-            raise InputError(f"{self.of_nic!r} engines a NIC are not possible; choose 1 to {MOST}")
+        if isinstance(self.of_nic, bool) or not isinstance(self.of_nic, int) or not 1 <= self.of_nic <= MAX_ENGINES:
+            raise InputError(f"{self.of_nic!r} engines a NIC are not possible; choose 1 to {MAX_ENGINES}")
         if self.overload not in OVERLOAD:
             raise InputError(f"overload is {self.overload!r}; choose one of {', '.join(OVERLOAD)}")
         if self.depth is None:

@@ -28,7 +28,7 @@ PAUSE_MS = {"parameter-server": 1, "ring-all-reduce": 0, "tree-all-reduce": 0, "
 """Of each collective, between two rounds, where its name says no other."""
 DRAWN = 1 << 18
 """Of the seed's random numbers."""
-MOST_MACHINES = 512
+MAX_MACHINES = 512
 SIZE = r"([1-9][0-9]{0,8})(B|KB|MB)"
 BLOCKS = re.compile(
     rf"blocks:(0|[1-9][0-9]{{0,2}})%:{SIZE}(?:-{SIZE})?x([1-9][0-9]{{0,5}})(?::([1-9][0-9]{{0,2}})copies)?"
@@ -136,8 +136,8 @@ def read(traffic: str) -> Named | None:
     size = int(match[3]) * SIZE_BYTES[match[4]]
     gap_ms = int(match[5] or PAUSE_MS[match[1]])
     named = Named(match[1], int(match[2]), size, size, gap_ps=gap_ms * MS)
-    if not 2 <= named.number <= MOST_MACHINES:
-        raise InputError(f"{traffic}: {named.number} machines; 2 to {MOST_MACHINES} are possible")
+    if not 2 <= named.number <= MAX_MACHINES:
+        raise InputError(f"{traffic}: {named.number} machines; 2 to {MAX_MACHINES} are possible")
     return named
 
 

@@ -20,7 +20,7 @@ US = 1_000_000
 MS = 1_000_000_000
 MAX_CLASSES = 8
 CLASSES_BY = ("flow", "sent", "size")
-MOST_BYTES = 1 << 40
+MAX_BYTES = 1 << 40
 INFLIGHT_BDP = Fraction(8, 5)
 LATEST_PS = 100_000 * MS
 """The event list holds 140 s of picoseconds; runs may last 100 s."""
@@ -127,10 +127,10 @@ class Network:
                 f"network: policer_gbps is {self.policer_gbps}; a byte must last whole picoseconds (10, 25, 50), or "
                 "leave it out for no policer"
             )
-        if not self.data_wire_bytes <= self.policer_burst_bytes <= MOST_BYTES:
+        if not self.data_wire_bytes <= self.policer_burst_bytes <= MAX_BYTES:
             raise InputError(
                 f"network: policer_burst_bytes is {self.policer_burst_bytes}; it must hold a data packet, "
-                f"{self.data_wire_bytes} bytes, and is at most {MOST_BYTES}"
+                f"{self.data_wire_bytes} bytes, and is at most {MAX_BYTES}"
             )
         if self.message_cost_ps > LATEST_PS:
             raise InputError("network: message_cost_ps is at most 100 s")
@@ -144,8 +144,8 @@ class Network:
             raise InputError("network: a lossless network has PFC's thresholds; set dynamic_threshold to 0")
         if not 2 * self.data_wire_bytes <= self.buffer_bytes or self.buffer_bytes * self.ps_per_byte > 1000 * MS:
             raise InputError(f"network: buffer_bytes is {self.buffer_bytes}; it must hold 2 packets and at most 1 s")
-        if self.ecn_max_bytes > MOST_BYTES:
-            raise InputError(f"network: ecn_max_bytes is at most {MOST_BYTES}")
+        if self.ecn_max_bytes > MAX_BYTES:
+            raise InputError(f"network: ecn_max_bytes is at most {MAX_BYTES}")
         if self.ecn_min_bytes > self.ecn_max_bytes or not 0 <= self.ecn_max_probability <= 1:
             raise InputError("network: ecn_min_bytes <= ecn_max_bytes and a probability of 0 to 1 are needed")
         messages = 1 if self.inflight_messages is None else self.inflight_messages

@@ -55,10 +55,10 @@ MILD_NODES = 64
 
 INCAST_BYTES = 500_000  # [HPCC] simulations: 60 senders of 500 KB each
 INCAST_PERIOD_PS = 10 * MS  # or twice what a round takes, whichever is more
-MOST_SIZE_BYTES = 10**12
+MAX_SIZE_BYTES = 10**12
 
 OPEN_LOOP_HOSTS = 16
-MOST_PHASES, MOST_GROUPS, MOST_IDLE = 16, 16, 100
+MAX_PHASES, MAX_GROUPS, MAX_IDLE = 16, 16, 100
 PARSED_FLOWS = 1000
 
 
@@ -313,16 +313,16 @@ def _phases(traffic: str, text: str) -> tuple[tuple[Load, ...], ...]:
                 raise InputError(f"{traffic}: a load of {percent} % is not possible; choose 1 to 100 %")
             groups.insert(0, Load(workload, percent))
         phases.insert(0, tuple(groups))
-    if len(phases) > MOST_PHASES or max(map(len, phases)) > MOST_GROUPS:
-        raise InputError(f"{traffic}: up to {MOST_PHASES} phases of {MOST_GROUPS} groups of machines are possible")
+    if len(phases) > MAX_PHASES or max(map(len, phases)) > MAX_GROUPS:
+        raise InputError(f"{traffic}: up to {MAX_PHASES} phases of {MAX_GROUPS} groups of machines are possible")
     return tuple(phases)
 
 
 def _idle(traffic: str, text: str | None, number: str | None) -> tuple[tuple[Load, ...], ...]:
     """The phases at the end in which nothing arrives."""
     count = 0 if text is None else 1 if number is None else int(number)
-    if text is not None and not 1 <= count <= MOST_IDLE:
-        raise InputError(f"{traffic}: {count} idle phases are not possible; choose 1 to {MOST_IDLE}")
+    if text is not None and not 1 <= count <= MAX_IDLE:
+        raise InputError(f"{traffic}: {count} idle phases are not possible; choose 1 to {MAX_IDLE}")
     return ((),) * count
 
 
@@ -556,7 +556,7 @@ def _check(name: str, number: int, least: int, most: int) -> None:
 
 
 def _check_size(name: str, size_bytes: int) -> None:
-    if not 1 <= size_bytes <= MOST_SIZE_BYTES:
+    if not 1 <= size_bytes <= MAX_SIZE_BYTES:
         raise InputError(f"{name}: flows of {size_bytes} bytes; 1 B to 1000 GB are possible")
 
 

@@ -20,7 +20,7 @@ from netsim.cohorts import Records as Records
 from netsim.engines import Engines
 from netsim.metrics import metrics
 from netsim.mixes import Mix, Steering, parts_of
-from netsim.network import LATEST_PS, MOST_BYTES, MS, Network
+from netsim.network import LATEST_PS, MAX_BYTES, MS, Network
 from netsim.policies import NativePolicy, Weights
 from netsim.scenarios import Scenario
 
@@ -108,7 +108,7 @@ class Measured:
         """Other marking thresholds of one port from now on."""
         if not 0 <= port < self.ports()["marked"].size:
             raise InputError(f"there is no port {port}; the network has {self.ports()['marked'].size}")
-        if not 0 <= min_bytes <= max_bytes <= MOST_BYTES or not 0 <= max_probability <= 1:
+        if not 0 <= min_bytes <= max_bytes <= MAX_BYTES or not 0 <= max_probability <= 1:
             raise InputError(f"port {port}: 0 <= min_bytes <= max_bytes and a probability of 0 to 1 are needed")
         self._core.set_red(port, int(min_bytes), int(max_bytes), float(max_probability))
 

@@ -26,11 +26,11 @@ from netsim.splitmix import splitmix64
 
 LINK = re.compile("([a-z]+[0-9]+)-([a-z]+[0-9]+)(?::([0-9]{1,3}))?")
 MAX_HOSTS = 8192
-MOST_ENDS = 65_000  # the simulator has an event stream for each end of a link
-MOST_HOPS = 5  # ports on a path: three levels of switches
+MAX_ENDS = 65_000  # the simulator has an event stream for each end of a link
+MAX_HOPS = 5  # ports on a path: three levels of switches
 MAX_SWITCHES = 1024
 MAX_LINKS = 64  # between one leaf and one spine
-MOST_PLANES = 8
+MAX_PLANES = 8
 PLANE_DELAY_PS = 22_284_000  # each link of a machine: at 1 Gb/s a base RTT of 100 us ([AUTO] section 6)
 LINK_DELAY_PS = 1 * US  # each link, the switch's forwarding included: HPCC artefact, topology of its evaluation
 RECEIVER = -1
@@ -89,15 +89,15 @@ class Topology:
             raise InputError(f"topology {self.name}: a link ends at a switch that does not exist")
         if any((port.to == RECEIVER) != (number < self.receivers) for number, port in enumerate(self.ports)):
             raise InputError(f"topology {self.name}: the receivers' ports must be the first, and no other end at one")
-        if 2 * (self.hosts + len(self.ports)) > MOST_ENDS:
-            number, most = self.hosts + len(self.ports), MOST_ENDS // 2
+        if 2 * (self.hosts + len(self.ports)) > MAX_ENDS:
+            number, most = self.hosts + len(self.ports), MAX_ENDS // 2
             raise InputError(f"topology {self.name}: {number} hosts and ports; {most} are possible")
         if min(self.uplink_delay_ps, *(port.delay_ps for port in self.ports)) < 1:
             raise InputError(f"topology {self.name}: a link takes no time; delays are at least 1 ps")
         if any(self._unreached(plane).any() for plane in range(self.planes)):
             raise InputError(f"topology {self.name}: there are hosts from which no path leads to some receiver")
-        if self.hops > MOST_HOPS:
-            raise InputError(f"topology {self.name}: a path of {self.hops} ports; {MOST_HOPS} are possible")
+        if self.hops > MAX_HOPS:
+            raise InputError(f"topology {self.name}: a path of {self.hops} ports; {MAX_HOPS} are possible")
 
     def paths(
         self, hosts: ArrayLike, receivers: ArrayLike, keys: NDArray[np.uint64]
@@ -352,7 +352,7 @@ def planes(
     """``number`` switches, each with a NIC of every machine: so many paths between any two. A path begins and ends in
     the plane of its hosts."""
     title = f"planes:{number}x{machines}:{gbps}"
-    _within(title, "planes", number, MOST_PLANES)
+    _within(title, "planes", number, MAX_PLANES)
     _within(title, "machines", machines, MAX_HOSTS // number)
     net = network or Network()
     delay_ps = PLANE_DELAY_PS if link_delay_ps is None else link_delay_ps

@@ -20,11 +20,11 @@ from netsim.build import simulator_hash
 from netsim.cohorts import Cohort, Records, Wire
 from netsim.content import content
 from netsim.engines import Engines
-from netsim.kept import FORMAT, Kept, Outcome
 from netsim.metrics import start_metrics
 from netsim.mixes import Mix, Steering
 from netsim.network import Network
 from netsim.places import Place, current_place
+from netsim.result_store import FORMAT, Kept, Outcome
 from netsim.samples import Sampling, samples
 from netsim.scenarios import Scenario
 from netsim.series import Series, record

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
+from decision.artefact.renamed_keys import RenamedFrom
 from decision.artefact.suggest import choices
 from decision.ir.interface import Interface
 from decision.ir.interfaces import FLOW_RATE, INTERFACES

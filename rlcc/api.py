@@ -21,7 +21,7 @@ from decision.artefact.manifest import Opened
 from decision.artefact.manifest import opened as manifest_of
 from decision.policy.deciders import student_of
 from rlcc.gate.certified import PLACE as CERTIFICATE
-from rlcc.shipped import recipes
+from rlcc.shipped_recipes import recipes
 
 if TYPE_CHECKING:
     import pyarrow as pa

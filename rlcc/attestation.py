@@ -58,8 +58,8 @@ def attest(
     """The envelope's text; the same bytes for the same folder, certificate and key. ``teacher``: of the distance that
     the certificate claims. InputError where the certificate is another firmware's, or the key is no private Ed25519
     key; ``RefusedAttestation`` where the certificate does not hold, so that nobody signs what is not so."""
-    from rlcc.gate.held import hold
-    from rlcc.gate.remembered import Remembered
+    from rlcc.gate.certificate_check import hold
+    from rlcc.gate.check_cache import Remembered
     from teachers.load import load
     from verify.check.recheck import rebuilt
     from verify.check.refused import Refused as NotHeld

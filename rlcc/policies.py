@@ -12,7 +12,7 @@ from decision.artefact.manifest import NAME, Opened, opened, sha256
 from decision.artefact.suggest import choices
 from decision.policy.deciders import load_pupil, student_of
 from emulator.firmware import read_firmware
-from emulator.shared import shared_library
+from emulator.shared_library import shared_library
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.policies import Installed, PolicySpec, compiled, interpreted, native

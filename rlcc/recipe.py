@@ -12,10 +12,10 @@ from codegen.lower import PASSES, Options, check
 from codegen.targets import SHOWN
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
+from decision.artefact.option_help import Shown
 from decision.artefact.quantity import parse_duration_ps
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
-from decision.artefact.shown import Shown
+from decision.artefact.renamed_keys import RenamedFrom
 from decision.ir.interfaces import FLOW_RATE
 from decision.policy.neighbourhood import Around
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds

@@ -8,12 +8,12 @@ from typing import Any
 from decision.artefact.documents import dump_json
 from decision.artefact.manifest import sha256
 from decision.artefact.sources import imported, package_hash
-from distill.fitted import TOOLS
+from distill.fitted_student import TOOLS
 from distill.rounds import Rounds
 from netsim.content import content
-from rlcc.gate.remembered import ROOT, tools
+from rlcc.gate.check_cache import ROOT, tools
 
-DECIDE = ("distill.distil", "rlcc.outside")
+DECIDE = ("distill.distil", "rlcc.deviating_states")
 """Modules that, with all that they import, decide what a round is."""
 
 

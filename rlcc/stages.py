@@ -24,16 +24,16 @@ from emulator.build import Build
 from emulator.firmware import TREES_ONLY
 from emulator.report import EmulationReport
 from netsim.deployment import Deployment
-from netsim.kept import Kept
+from netsim.result_store import Kept
 from netsim.tolerance import DEFAULT, Tolerance
 from rlcc.commands.console import Figures, Progress, counted
 from rlcc.recipe import EmitOptions, GateOptions, Neighbourhood, Recipe
-from rlcc.replaced import other_versions, standing
+from rlcc.version_changes import other_versions, standing
 
 if TYPE_CHECKING:
     from decision.ir.forest import Forest
     from emulator.firmware import Firmware
-    from rlcc.gate.remembered import Remembered
+    from rlcc.gate.check_cache import Remembered
     from rlcc.simulator.protocol import Simulator
     from teachers.teacher import Teacher
     from verify.behaviour.decide import Behaviour
@@ -123,7 +123,7 @@ def distill_recorded(
     Python, that DAgger rounds run in; ``function``: what labels there, where a function labelled the record."""
     from distill import distil
     from distill.log.record import read_recorded
-    from distill.recorded import Driving, distil_recorded
+    from distill.recorded_labels import Driving, distil_recorded
     from rlcc.simulator.command import command_simulator
     from rlcc.simulator.protocol import driving, labels_for
 
@@ -178,7 +178,7 @@ def distill(
     distillation that was stopped goes on at its last one."""
     from distill import distil
     from distill import rollout as rollouts_stage
-    from rlcc.outside import outside
+    from rlcc.deviating_states import outside
     from rlcc.rounds import rounds_of
 
     check_place(out, distil.KIND)
@@ -395,7 +395,7 @@ def keep_certificate(
     """Write the certificate of what was proved, with ``claims`` besides, once the checker has found it to hold, that of
     a distance with ``teacher``. Cuts that no path comes to are left out. Refused, and nothing written, where the
     certificate does not hold."""
-    from rlcc.gate.held import hold, without_cuts
+    from rlcc.gate.certificate_check import hold, without_cuts
     from verify.check.refused import Refused
     from verify.trusted.certificate import certificate_text, extended, write_certificate
 
@@ -482,7 +482,7 @@ def distance(
     firmware: Firmware, teacher: Teacher, around: Around, figures: Figures, progress: Progress
 ) -> TeacherClaim:
     """How far the student lies outside its teacher's actions around any state."""
-    from rlcc.gate.emitted import checked_program
+    from rlcc.gate.emission_check import checked_program
     from verify.deviation.distance import distance
 
     decider, _ = checked_program(firmware.manifest)  # or another student is bounded than is proved

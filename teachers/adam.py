@@ -14,7 +14,7 @@ import numpy as np
 
 from decision.ir.arrays import Floats32
 from teachers.curriculum import Kernels
-from teachers.sums import torch
+from teachers.determinism import torch
 
 BETAS = (0.9, 0.999)
 

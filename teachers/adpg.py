@@ -40,12 +40,12 @@ from teachers.adam import Optimizer, adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.credit import Credit, Presence, answered, counted, to_go
 from teachers.curriculum import TrainConfig, Training, Validation, congestion_feature
-from teachers.lives import Lives
+from teachers.determinism import same_sums
+from teachers.flow_lifetimes import Lives
 from teachers.load import load
 from teachers.networks import PolicyNetwork, seeded, torch
 from teachers.randomisation import draw, first_rates
 from teachers.save import save
-from teachers.sums import same_sums
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.validation import Changing, Measured, Steady, interval_ps, measure_all

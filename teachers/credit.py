@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.artefact.renamed import RenamedFrom
+from decision.artefact.renamed_keys import RenamedFrom
 from decision.ir.arrays import Floats32
 from teachers.scalars import power
 

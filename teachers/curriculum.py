@@ -15,9 +15,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from decision.artefact.documents import Format1, load_toml
+from decision.artefact.option_help import Shown
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
-from decision.artefact.shown import Shown
+from decision.artefact.renamed_keys import RenamedFrom
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.policy.features import PccRlCongestion, RlCcCongestion
 from decision.policy.flow_options import OBSERVED
@@ -25,7 +25,7 @@ from decision.policy.policy import Policy
 from netsim import scenarios
 from netsim.network import MS
 from teachers.credit import Credit
-from teachers.randomisation import AS_EVER, Randomisation, Starts
+from teachers.randomisation import NO_RANDOMISATION, Randomisation, Starts
 
 
 class _Strict(BaseModel):
@@ -82,7 +82,7 @@ class Training(_Strict):
         default=False, description="Flows start, brake and recover by the policy's [start] while it learns."
     )
     randomise: Annotated[Randomisation, Shown(default="{}")] = Field(
-        default=AS_EVER, description="Ranges from which each episode draws its network."
+        default=NO_RANDOMISATION, description="Ranges from which each episode draws its network."
     )
     segment_time: DurationPs = Field(
         default=MS, description="Duration of a segment in which flows come and go."

@@ -26,6 +26,7 @@ from netsim.trials import run
 from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddpg_options import Ddpg, DdpgConfig
+from teachers.determinism import same_sums
 from teachers.memory import PARTS, ReplayMemory, check_place, seed_of
 from teachers.networks import seeded, torch
 from teachers.playing import mean_reward, trajectories
@@ -33,7 +34,6 @@ from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
 from teachers.scalars import geometric_mean
-from teachers.sums import same_sums
 from teachers.teacher import Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, growing, transitions

@@ -25,6 +25,7 @@ from netsim.policies import native
 from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddqn_options import Ddqn, DdqnConfig
+from teachers.determinism import same_sums
 from teachers.load import load
 from teachers.memory import PARTS, ReplayMemory, check_place, seed_of
 from teachers.networks import PolicyNetwork, seeded, torch
@@ -32,7 +33,6 @@ from teachers.playing import mean_reward, trajectories
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
-from teachers.sums import same_sums
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, transitions

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
+from decision.artefact.renamed_keys import RenamedFrom
 from decision.policy.actions import Choice, Table
 from netsim.network import MS
 from teachers.load import load

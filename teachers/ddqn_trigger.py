@@ -19,12 +19,12 @@ from teachers import ddqn
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
 from teachers.ddqn import Learner, Progress
 from teachers.ddqn_options import Ddqn, DdqnConfig
+from teachers.determinism import same_sums
 from teachers.load import load
 from teachers.memory import PARTS, ReplayMemory, check_place, seed_of
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
-from teachers.sums import same_sums
 from teachers.teacher import Teacher, Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.transitions import Transitions, trigger_transitions

@@ -12,7 +12,7 @@ from decision.artefact.extras import needed
 from decision.policy.policy import Policy
 from decision.policy.trigger import OUTPUTS
 from decision.policy.weights import TRIGGER
-from teachers.sums import torch
+from teachers.determinism import torch
 from teachers.teacher import Weights
 
 with needed():

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
-from decision.policy.features.generic import MOST_BACK
+from decision.policy.features.generic import MAX_BACK
 from decision.policy.records import Trajectories
 from netsim.assembly import told_in
 from netsim.cohorts import Records
@@ -23,9 +23,9 @@ from netsim.simulation import Simulation
 from teachers import ddqn
 from teachers.ddqn import Learner, Learnt, Progress
 from teachers.ddqn_options import DdqnConfig
+from teachers.determinism import same_sums
 from teachers.memory import ReplayMemory, part_of, seed_of
 from teachers.round_report import RoundReport
-from teachers.sums import same_sums
 from teachers.transitions import transitions
 
 
@@ -103,7 +103,7 @@ class OnlineLearning:
         agent = records[observation.agents.agent].astype(np.int64)
         last = np.zeros(self.group.size, np.int64)
         np.maximum.at(last, agent, records["step"].astype(np.int64))
-        kept = records["step"].astype(np.int64) > last[agent] - observation.window - MOST_BACK - 1
+        kept = records["step"].astype(np.int64) > last[agent] - observation.window - MAX_BACK - 1
         return {name: column[kept] for name, column in records.items()}
 
     def _install(self) -> None:

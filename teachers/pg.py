@@ -45,6 +45,7 @@ from netsim.simulation import Simulation
 from netsim.trials import Trial
 from teachers.adam import Optimizer, adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
+from teachers.determinism import same_sums
 from teachers.memory import check_place, seed_of
 from teachers.networks import PolicyNetwork, seeded, torch
 from teachers.pg_options import Pg, PgConfig
@@ -52,7 +53,6 @@ from teachers.round_options import FCT
 from teachers.round_report import RoundReport
 from teachers.save import save
 from teachers.scalars import geometric_mean
-from teachers.sums import same_sums
 from teachers.teacher import Weights, make_teacher
 from teachers.training_log import TrainingLog, log_path
 

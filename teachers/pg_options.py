@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from decision.artefact.documents import Format1
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
+from decision.artefact.renamed_keys import RenamedFrom
 from decision.ir.interfaces import LONG_FLOW
 from decision.policy.actions import Choice
 from decision.policy.policy import Policy

@@ -30,6 +30,7 @@ from decision.policy.policy import Policy
 from netsim.environments.task import Task
 from teachers.adam import adam
 from teachers.checkpoint import Checkpoint, checkpoint_path, read_checkpoint, write_checkpoint
+from teachers.determinism import same_sums
 from teachers.many_networks import ManyNetworks
 from teachers.memory import check_place, seed_of
 from teachers.networks import seeded, torch
@@ -38,7 +39,6 @@ from teachers.ppo_options import Ppo, PpoConfig
 from teachers.round_options import REWARD
 from teachers.round_report import RoundReport
 from teachers.save import save
-from teachers.sums import same_sums
 from teachers.teacher import make_teacher
 from teachers.training_log import TrainingLog, log_path
 from teachers.validation import interval_ps

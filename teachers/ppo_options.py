@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
+from decision.artefact.renamed_keys import RenamedFrom
 from decision.policy.actions import Multiplier, Table
 from netsim.network import MS
 from teachers.round_options import RewardedConfig, RewardedTraining

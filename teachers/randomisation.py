@@ -77,12 +77,12 @@ class Surroundings:
     decision_latency_ps: int
 
 
-AS_EVER = Randomisation()
+NO_RANDOMISATION = Randomisation()
 
 
 def draw(name: str, what: Randomisation, random: Generator, seed: int, duration_ps: int) -> Surroundings:
     """The scenario ``name`` in a network of its own; where nothing is drawn, as it is by default."""
-    if what == AS_EVER:
+    if what == NO_RANDOMISATION:
         return Surroundings(name, DEFAULT, DECISION_LATENCY_PS)
     changes: dict[str, Any] = {"decision_late_by_ps": what.decision_late_by}
     for field, choices in (

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from decision.artefact.documents import Format1
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
-from decision.artefact.renamed import RenamedFrom
+from decision.artefact.renamed_keys import RenamedFrom
 from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.deployment import Deployment

@@ -11,8 +11,8 @@ from rich.progress import Progress
 
 from bench.codegen import core, floors, page
 from bench.codegen.contender import EVERYTHING, Absent, ExporterRun
-from bench.codegen.ours import OURS
-from bench.codegen.outside import AnySubject, outside_subjects
+from bench.codegen.foreign_models import AnySubject, outside_subjects
+from bench.codegen.own_kernels import OURS
 from bench.codegen.peers import PEERS
 from bench.codegen.results import CompiledPlace, ExportCase, ExportResult, result
 from bench.codegen.rows import cells, rows

@@ -1,9 +1,9 @@
 """Plain integer C of the trees, as anybody would write it: what a compiler of trees has to beat."""
 
 from bench.codegen.contender import ExportSource
-from bench.codegen.outside import AnySubject, OutsideExporter
-from bench.codegen.retold import TreeLeaf, TreeQuestion, binary
+from bench.codegen.foreign_models import AnySubject, OutsideExporter
 from bench.codegen.subjects import ExportSubject, FloatTree
+from bench.codegen.translated_trees import TreeLeaf, TreeQuestion, binary
 from decision.ir import forest
 from decision.ir.forest import Node, unrolled
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
 from bench.codegen.contender import ExporterRun
-from bench.codegen.outside import LEAVES, OutsideExporter
+from bench.codegen.foreign_models import LEAVES, OutsideExporter
 from bench.codegen.results import CompiledPlace, ExportCase, ExportResult
 from bench.codegen.rows import RANDOM
 from bench.codegen.subjects import LEAF_BITS

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from bench.codegen.contender import Absent, ExporterRun, ExportSource, Gives, Takes
-from bench.codegen.outside import SUFFIX, AnySubject, OutsideExporter
-from bench.codegen.retold import forest, lightgbm_model, treelite_model
+from bench.codegen.foreign_models import SUFFIX, AnySubject, OutsideExporter
 from bench.codegen.subjects import ExportSubject
+from bench.codegen.translated_trees import forest, lightgbm_model, treelite_model
 
 INT16 = np.iinfo(np.int16)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bench.codegen import core
 from bench.codegen.contender import ExporterRun, ExportSource, Takes
-from bench.codegen.outside import AnySubject
+from bench.codegen.foreign_models import AnySubject
 from bench.codegen.rows import Rows, cells
 from decision.artefact.documents import dump_json, write_atomically
 from decision.artefact.errors import InputError

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.codegen.outside import AnySubject
+from bench.codegen.foreign_models import AnySubject
 
 RANDOM, COPIES = 400, 2
 CELL_LIMIT = 50_000

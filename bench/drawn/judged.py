@@ -21,7 +21,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
 from emulator.build import Build, built
 from emulator.profile import load_profile
-from rlcc.gate.held import without_cuts
+from rlcc.gate.certificate_check import without_cuts
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prover.certify import certify

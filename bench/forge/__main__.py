@@ -9,8 +9,8 @@ from random import Random
 
 from bench import forge as package
 from bench.forge import results
-from bench.forge.made import MAKERS, made
 from bench.forge.memory import ForgeryMemory, remembering
+from bench.forge.own_subjects import MAKERS, made
 from bench.forge.page import PAGE, page
 from bench.forge.results import WRONG, ForgeryResults, ForgeryRow
 from bench.forge.session import NAMES, asked_again, drawn, judged, prepared_copy

@@ -27,7 +27,7 @@ from netsim.tolerance import DEFAULT
 from rlcc import stages
 from rlcc.commands.console import Figures
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
-from rlcc.shipped import recipes
+from rlcc.shipped_recipes import recipes
 from teachers.load import load
 from verify.prover.certify import unprovable
 

@@ -15,7 +15,7 @@ from bench.mutants.draw import Mutant
 State = Literal["killed", "timed out", "survived"]
 Report = Callable[[str], None]
 MORE_MEMORY = 4 << 30
-SLOWER, LEAST_CPU_S, WALL_S = 5, 2.0, 120.0
+SLOWER, MIN_CPU_S, WALL_S = 5, 2.0, 120.0
 """A mutant may take so many times the CPU time that the test took, and this much more; and never longer than that for
 one test by the clock (for one that sleeps)."""
 
@@ -31,7 +31,7 @@ class Fate:
 
 def allow(cpu_seconds: float) -> None:
     """Give the process this much CPU time from now on and end it after that. 0: no limit."""
-    signal.setitimer(signal.ITIMER_PROF, cpu_seconds and LEAST_CPU_S + SLOWER * cpu_seconds)
+    signal.setitimer(signal.ITIMER_PROF, cpu_seconds and MIN_CPU_S + SLOWER * cpu_seconds)
 
 
 def run_each(

@@ -4,8 +4,8 @@ An entry is known by the text of its line and of the change, not by a number, so
 
     [[equivalent]]
     file = "verify/check/walk.py"
-    line = "if lane.steps > MOST_STEPS:"
-    mutants = ["lane.steps > MOST_STEPS -> lane.steps >= MOST_STEPS"]
+    line = "if lane.steps > MAX_STEPS:"
+    mutants = ["lane.steps > MAX_STEPS -> lane.steps >= MAX_STEPS"]
     reason = "..."
 """
 

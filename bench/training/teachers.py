@@ -20,9 +20,9 @@ from typing import Any
 from bench.training.__main__ import TRAINED
 from decision.artefact.documents import read_text, write_atomically
 from decision.artefact.errors import InputError
-from netsim.kept import Kept
 from netsim.metric_names import METRICS
 from netsim.policies import native
+from netsim.result_store import Kept
 from rlcc.commands.streams import tell
 from rlcc.gate.closed_loop import Entry, run
 from rlcc.origin import made_by

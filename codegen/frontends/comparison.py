@@ -28,7 +28,7 @@ CPU_S = 4
 """Of the library's process: its import, the model, all rows."""
 WALL_S = 60
 """Where the process waits for something else than the processor."""
-MOST_EDGES, FEWEST_EDGES = 4000, 256
+MAX_EDGES, MIN_EDGES = 4000, 256
 """Rows that a model in memory is held against."""
 CHILD = Path(__file__).with_name("predictions.py")
 COMPARED = "compared"
@@ -142,11 +142,11 @@ def hold(model: Model, library: str, predict: Callable[[list[str], Floats], dict
 
 
 def edges(model: Model) -> Integers:
-    """At most MOST_EDGES rows of the grid: drawn ones, with a feature at a threshold or next to it, and the ends."""
+    """At most MAX_EDGES rows of the grid: drawn ones, with a feature at a threshold or next to it, and the ends."""
     rng = np.random.default_rng(0)
     low, high = (np.array([getattr(f, end) for f in model.features], dtype=np.int64) for end in ("low", "high"))
-    points = edge_points(model.forest.thresholds(), MOST_EDGES, rng)
-    rows = rng.integers(low, high + 1, size=(max(len(points), FEWEST_EDGES), len(low)))
+    points = edge_points(model.forest.thresholds(), MAX_EDGES, rng)
+    rows = rng.integers(low, high + 1, size=(max(len(points), MIN_EDGES), len(low)))
     return on_grid(model, with_edges(rows, points, low, high))
 
 

@@ -25,7 +25,7 @@ from decision.policy.model import GridFeature
 
 BITS = (-30, 30)
 """Fraction bits that may be declared."""
-ENOUGH = 1100
+MAX_SEARCHED_BITS = 1100
 """Two distinct doubles differ with this many fraction bits."""
 LIMIT = 1e30
 """More than any feature is."""
@@ -110,7 +110,7 @@ def _apart(name: str, declared: Range, borders: list[Border], room: int, input_b
         return len(set(thresholds)) == len(thresholds) and all(low <= t < high for t in thresholds) and low <= high
 
     least = max(BITS[0], min(0, room))
-    needed = next((bits for bits in range(least, ENOUGH) if apart(bits)), None)
+    needed = next((bits for bits in range(least, MAX_SEARCHED_BITS) if apart(bits)), None)
     if needed is not None and needed <= min(room, BITS[1]):
         return needed
     bits = min(room, BITS[1])

@@ -14,7 +14,7 @@ from decision.artefact.errors import InputError
 from decision.ir.forest import Branch, Leaf
 from decision.policy.model import INT32, GridFeature, Model
 
-MOST_LEAF_BITS = 30
+MAX_LEAF_BITS = 30
 SECOND_HAND = ("treelite",)
 """Libraries whose files hold models that another one trained."""
 
@@ -123,7 +123,7 @@ def _leaf_bits(forest: Forest, columns: list[Column], declared: int | None) -> i
     """As declared, if 32 bits hold the sums; else the fewest that round nothing; else the most that 32 bits hold."""
     reach = [[(min(leaves), max(leaves)) for leaves in column if leaves] for column in columns]
     outputs = list(zip(forest.bias, reach, strict=True))
-    fit = next((bits for bits in range(MOST_LEAF_BITS, -1, -1) if all(_fits(*o, bits) for o in outputs)), None)
+    fit = next((bits for bits in range(MAX_LEAF_BITS, -1, -1) if all(_fits(*o, bits) for o in outputs)), None)
     if fit is None:
         raise InputError("the model's outputs go beyond 32 bits even as whole numbers; scale its target down")
     if declared is not None:
@@ -146,7 +146,7 @@ def _digits(bias: Fraction, column: Column) -> int:
     """How many binary digits follow the point; more than any leaf has where they never end."""
     greatest = max((value.denominator for leaves in [[bias], *column] for value in leaves), default=1)
     if any(value.denominator & value.denominator - 1 for leaves in [[bias], *column] for value in leaves):
-        return MOST_LEAF_BITS + 1
+        return MAX_LEAF_BITS + 1
     return greatest.bit_length() - 1
 
 
@@ -166,7 +166,7 @@ def _stray(forest: Forest, output: int, column: Column) -> Fraction:
     bias = forest.bias[output]
     reach = abs(bias) + sum(max(map(abs, leaves), default=Fraction(0)) for leaves in column)
     digits = _digits(bias, column)
-    if digits <= MOST_LEAF_BITS and reach * (len(forest.trees) + 1) * (1 << digits) <= 1 << forest.sum_bits:
+    if digits <= MAX_LEAF_BITS and reach * (len(forest.trees) + 1) * (1 << digits) <= 1 << forest.sum_bits:
         return forest.doubt
     return forest.doubt + reach * (len(forest.trees) + 8) / (1 << forest.sum_bits)
 

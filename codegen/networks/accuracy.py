@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.networks.floats import Weights, actions, activations
-from codegen.networks.recorded import Recorded, integer_rows
+from codegen.networks.recorded_decisions import Recorded, integer_rows
 from decision.ir.arrays import Integers
 from decision.ir.formats import ACTION_BITS
 from decision.ir.network import Int8Network

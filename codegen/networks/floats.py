@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from codegen.networks.recorded import Recorded
+from codegen.networks.recorded_decisions import Recorded
 from decision.ir import exact
 from decision.ir.activation import activated
 from decision.ir.arrays import Floats

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from codegen.networks.accuracy import errors
 from codegen.networks.floats import actions, activations
-from codegen.networks.recorded import Recorded
+from codegen.networks.recorded_decisions import Recorded
 from decision.artefact.errors import InputError
 from decision.ir import exact
 from decision.ir.activation import activated

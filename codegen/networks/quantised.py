@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from codegen.form_names import NETWORK_FORMS
 from codegen.networks.accuracy import errors, told
 from codegen.networks.quantise import Bits, check, quantise
-from codegen.networks.recorded import recorded, split
+from codegen.networks.recorded_decisions import recorded, split
 from decision.artefact.errors import InputError
 from decision.policy.network_policy import NetworkPolicy
 from decision.policy.policy import Policy
@@ -16,7 +16,7 @@ from decision.policy.records import Trajectories
 
 HELD_OUT = 5
 """Every fifth flow's decisions are held out of the calibration."""
-MOST_ROWS = 30_000
+MAX_ROWS = 30_000
 """Decisions of one network that are looked at."""
 
 
@@ -40,7 +40,7 @@ def quantised(
         right = next(form for form, of in NETWORK_FORMS.items() if of == kind)
         raise InputError(f"{policy.name} is an {kind.upper()}, not what {form} is a form of; give --form {right}")
     check(policy)
-    calibration, held_out = split(rollouts, every=HELD_OUT, most=MOST_ROWS)
+    calibration, held_out = split(rollouts, every=HELD_OUT, most=MAX_ROWS)
     data = recorded(policy, calibration)
     inputs, network = quantise(policy, weights, data, bits)
     test = recorded(policy, held_out)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from codegen.joint import join, size_of, thresholds_of
 from codegen.walk import Sum, Walk
 
-MOST_CELLS = 1 << 18
+MAX_CELLS = 1 << 18
 
 
 def limits(walk: Walk) -> Walk:
@@ -20,7 +20,7 @@ def _freed(walk: Walk, column: int) -> Sum:
     total, trees = walk.sums[column], sorted(walk.adding_to(column))
     if total.low <= -(2**31) and total.high >= 2**31 - 1:
         return total  # it has none
-    if size_of(thresholds_of([walk.trees[n] for n in trees])) > MOST_CELLS:
+    if size_of(thresholds_of([walk.trees[n] for n in trees])) > MAX_CELLS:
         return total
     entries = join(walk, trees, (column,)).entries
     low, high = total.bias + min(entries), total.bias + max(entries)

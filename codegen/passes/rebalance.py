@@ -24,8 +24,8 @@ from codegen.walk import Walk
 from decision.ir.arrays import Integers
 from decision.ir.forest import Branch, Leaf, Node, value
 
-MOST_BOXES = 1 << 17
-MOST_SIZES = 1 << 11
+MAX_BOXES = 1 << 17
+MAX_SIZES = 1 << 11
 """Of boxes: each takes as many steps as a box of that size has thresholds inside."""
 WORTH = 2
 """Cycles of the longest path."""
@@ -54,7 +54,7 @@ def rebalanced(tree: Node, walk: Walk, engine: CostModel) -> Node | None:
     are too many boxes to weigh."""
     borders = {feature: sorted(values) for feature, values in sorted(thresholds_of([tree]).items())}
     classes = [len(values) + 1 for values in borders.values()]
-    if prod(m * (m + 1) // 2 for m in classes) > MOST_BOXES or prod(classes) > MOST_SIZES:
+    if prod(m * (m + 1) // 2 for m in classes) > MAX_BOXES or prod(classes) > MAX_SIZES:
         return None
     return _TreeBoxes(tree, borders, walk, engine).tree(tuple(m - 1 for m in classes), (0,) * len(classes))
 

@@ -13,7 +13,7 @@ from codegen.passes.prune import Known, pruned
 from codegen.walk import Feature, Walk
 from decision.ir.forest import Branch, Leaf, Node, branches, depth
 
-MOST_SPLITS = 5
+MAX_SPLITS = 5
 """Up to 120 orders are tried."""
 
 
@@ -72,7 +72,7 @@ def reorder(walk: Walk, engine: CostModel, optimise: str) -> Walk:
 
     def best(tree: Node) -> Node:
         levels = _levels(tree)
-        if levels is None or not 1 < len(levels) <= MOST_SPLITS:
+        if levels is None or not 1 < len(levels) <= MAX_SPLITS:
             return tree
         orders = (pruned(_regrown(tree, order), known) for order in permutations(levels))
         return min(orders, key=price)
@@ -89,7 +89,7 @@ def _levels(tree: Node) -> list[tuple[int, int]] | None:
         if isinstance(node, Branch):
             questions[node.feature, node.threshold] = None
             todo += [node.above, node.below]
-        if len(questions) > MOST_SPLITS:
+        if len(questions) > MAX_SPLITS:
             return None
     return list(questions)
 
@@ -98,7 +98,7 @@ def mixed(tree: Node) -> bool:
     """Whether a tree asks other questions on other paths: more than are permuted, and than any path asks. No symmetric
     tree of so few splits does, pruned or not."""
     questions = {(branch.feature, branch.threshold) for branch in branches(tree)}
-    return len(questions) > max(MOST_SPLITS, depth(tree))
+    return len(questions) > max(MAX_SPLITS, depth(tree))
 
 
 def _regrown(tree: Node, order: tuple[tuple[int, int], ...]) -> Node:

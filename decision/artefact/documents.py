@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 import decision.artefact.pydantic_version  # noqa: F401 - before any model is read or written
 from decision.artefact.errors import InputError
 from decision.artefact.folder import PLAIN, content_of
-from decision.artefact.renamed import new_names
+from decision.artefact.renamed_keys import new_names
 from decision.artefact.suggest import alike, meant
 from decision.artefact.system_errors import writing_to
 from decision.artefact.temporary import file_beside

@@ -18,7 +18,7 @@ from decision.artefact.documents import MAX_DOCUMENT_BYTES, as_text, dump_json, 
 from decision.artefact.errors import InputError
 from decision.artefact.folder import open_folder
 from decision.artefact.system_errors import writing_to
-from decision.artefact.temporary import ASIDE, folder_beside, sweep
+from decision.artefact.temporary import REPLACED_SUFFIX, folder_beside, sweep
 
 FORMAT = 1
 FORMATS = {"firmware": 2}
@@ -127,7 +127,7 @@ def _finish(
         work.rename(folder)
         return
     # The old one steps aside first: at no time is it half deleted under its own name.
-    old = folder_beside(folder, ASIDE)
+    old = folder_beside(folder, REPLACED_SUFFIX)
     folder.rename(old / "replaced")
     work.rename(folder)
     shutil.rmtree(old, ignore_errors=True)

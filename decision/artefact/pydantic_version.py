@@ -4,15 +4,15 @@ import pydantic
 
 from decision.artefact.errors import InputError
 
-LEAST = (2, 12, 2)
+MIN_VERSION = (2, 12, 2)
 """Versions before 2.12 do not know ``exclude_if``, and write what is to be left out; 2.12.0 warns of every union."""
 
 
 def check(version: str) -> None:
-    """InputError for a version below ``LEAST``."""
+    """InputError for a version below ``MIN_VERSION``."""
     numbers = tuple(int("".join(filter(str.isdigit, part)) or 0) for part in version.split(".")[:3])
-    if numbers < LEAST:
-        least = ".".join(map(str, LEAST))
+    if numbers < MIN_VERSION:
+        least = ".".join(map(str, MIN_VERSION))
         raise InputError(f"pydantic {version} would write other files than rlcc reads; pip install 'pydantic>={least}'")
 
 

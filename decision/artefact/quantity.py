@@ -15,7 +15,7 @@ SIZE_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB"
 RATE_BPS = {"b/s": 1, "Kb/s": 10**3, "Mb/s": 10**6, "Gb/s": 10**9, "Tb/s": 10**12}
 LINE_FRACTION = {"line": Fraction(1), "%": Fraction(1, 100), "ppm": Fraction(1, 10**6)}
 
-MOST = 10**30
+MAX_QUANTITY = 10**30
 """Above every time, size and rate there is."""
 
 _NUMBER_AND_UNIT = re.compile(r"^\s*([0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?)\s*([^\s0-9.]\S*)\s*$")
@@ -66,7 +66,7 @@ def parse_line_fraction_q30(text: object) -> int:
 
 
 def _whole(value: Fraction, text: object, unit: str) -> int:
-    if value > MOST:
+    if value > MAX_QUANTITY:
         raise InputError(f"{text!r} is more than anything in rlcc can be")
     if value.denominator != 1:
         raise InputError(f"{text!r} is not a whole number of {unit}")

@@ -1,6 +1,6 @@
 """Hashes of source code that ignore comments, docstrings and white space.
 
-Cached results are keyed by these hashes (netsim.build, rlcc.gate.remembered): a reworded comment must not invalidate
+Cached results are keyed by these hashes (netsim.build, rlcc.gate.check_cache): a reworded comment must not invalidate
 hours of simulation, and a code change must.
 """
 

@@ -21,7 +21,7 @@ from decision.artefact.system_errors import check_room
 
 PROC = Path("/proc")
 MARK = re.compile(r"(?P<of>.*)rlcc-(?P<pid>\d+)-(?P<start>\d+)-(?P<where>[0-9a-f]{8})-[a-z0-9_]{8}", re.DOTALL)
-ASIDE = ".replaced."
+REPLACED_SUFFIX = ".replaced."
 """In the name of what has made room for something new: it goes back where a run was killed just then."""
 
 
@@ -70,8 +70,8 @@ def sweep(parent: Path) -> None:
         for left in parent.iterdir():
             mark = MARK.fullmatch(left.name)
             if mark is not None and _gone(mark) and left.lstat().st_uid == os.geteuid():
-                if mark["of"].endswith(ASIDE):
-                    _back(left, parent / mark["of"][1 : -len(ASIDE)])
+                if mark["of"].endswith(REPLACED_SUFFIX):
+                    _back(left, parent / mark["of"][1 : -len(REPLACED_SUFFIX)])
                 _remove(left)
 
 

@@ -23,7 +23,7 @@ from decision.artefact.quantity_fields import DurationNs, DurationPs
 from decision.artefact.suggest import choices
 
 FOLDER = Path(__file__).resolve().parent
-MOST_FLOWS = 4096
+MAX_FLOWS = 4096
 """That may share a context."""
 
 TRANSPORTS = ("go-back-n", "selective-repeat")
@@ -55,7 +55,7 @@ Names = Annotated[list[str], Field(max_length=32)]
 class SharedContexts(_DeviceTable):
     """``flows``: queue pairs that share one context, and so one rate; ``bytes``: that the device keeps of it."""
 
-    flows: Fact[Annotated[int, Field(strict=True, ge=1, le=MOST_FLOWS)]]
+    flows: Fact[Annotated[int, Field(strict=True, ge=1, le=MAX_FLOWS)]]
     bytes: Fact[Count]
 
 

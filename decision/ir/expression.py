@@ -31,7 +31,7 @@ class Nodes:
     """Nodes of the integers that are built: ``in_force`` the node of the knob that the context keeps (``in_force_q32``
     as Q0.32, if any), ``decided`` those of what has been decided now, by name, ``past`` gives the node of an
     expression's value so many decisions ago, ``count`` that of the decisions before this one, at most so many;
-    ``carry`` is told the node of what an expression carries on (decision.ir.carried)."""
+    ``carry`` is told the node of what an expression carries on (decision.ir.context_expressions)."""
 
     b: ProgramBuilder
     in_force: int = -1

@@ -20,7 +20,7 @@ from decision.ir.program import Op, Program, ProgramBuilder
 LINE_BITS = 2
 """Fraction bits of the bytes in flight at line rate: with a rate's 30 the product's high word is whole bytes."""
 
-MOST_Q2 = (1 << 32) - (1 << LINE_BITS)
+MAX_Q2 = (1 << 32) - (1 << LINE_BITS)
 """Of whole bytes that 32 bits hold."""
 
 NS_BITS = 8 * 10**9
@@ -43,7 +43,7 @@ class InFlight(BaseModel):
         line_bytes = ceil(Fraction(str(self.bdp)) * base_rtt_ns * Fraction(line_rate_bps) / NS_BITS)
         # A byte more: the greatest rate is 2^-30 below line rate, and the rest of a byte is dropped.
         return {
-            "in_flight_line_q2": min((line_bytes + 1) << LINE_BITS, MOST_Q2),
+            "in_flight_line_q2": min((line_bytes + 1) << LINE_BITS, MAX_Q2),
             "in_flight_min_bytes": self.least,
         }
 

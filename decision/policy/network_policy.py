@@ -14,7 +14,7 @@ from decision.ir.network import Int8Network
 from decision.ir.network_json import network_from_json, network_to_json
 from decision.ir.program import Program
 from decision.policy.actions import Choice, scale_of
-from decision.policy.headed import Headed
+from decision.policy.header_fields import Headed
 from decision.policy.network_decision import Input, build, wants_root
 from decision.policy.policy import header_of
 from decision.policy.student import writable_names

@@ -47,13 +47,13 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from decision.artefact.documents import Format1, load_toml, parse_toml, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationNs, LineFractionQ30, RateBps
-from decision.ir.carried import Carried, carried_by
+from decision.ir.context_expressions import Carried, carried_by
 from decision.ir.interface import Interface
 from decision.ir.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
 from decision.ir.interfaces.flow_rate import (
     CONGESTION_GAIN,
-    LEAST_BASE_RTT_NS,
     LINE_RATE_Q30,
+    MIN_BASE_RTT_NS,
     RTT_BITS,
     TARGET_RATIO,
     base_rtt_recip_q42,
@@ -135,8 +135,8 @@ class Observation(_Strict):
     def _check_path(self) -> None:
         if self.base_rtt is None or self.line_rate is None or self.rtt_max is None:
             raise ValueError("base_rtt, line_rate and rtt_max are needed")
-        if not LEAST_BASE_RTT_NS <= self.base_rtt < self.rtt_max:
-            raise ValueError(f"base_rtt is {self.base_rtt} ns; it must lie between {LEAST_BASE_RTT_NS} ns and rtt_max")
+        if not MIN_BASE_RTT_NS <= self.base_rtt < self.rtt_max:
+            raise ValueError(f"base_rtt is {self.base_rtt} ns; it must lie between {MIN_BASE_RTT_NS} ns and rtt_max")
         if self.rtt_max >= 2**RTT_BITS:
             raise ValueError(f"rtt_max is {self.rtt_max} ns; the firmware's RTT holds at most {2**RTT_BITS - 1} ns")
         if not 10**8 <= self.line_rate <= 10**14:

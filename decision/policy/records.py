@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from decision.artefact.errors import InputError
-from decision.ir.carried import carried_by
+from decision.ir.context_expressions import carried_by
 from decision.ir.expression import COUNTED, Expression, pasts
 from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interface import STORAGE_RANGE, Interface

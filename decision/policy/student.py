@@ -10,7 +10,7 @@ from decision.artefact.documents import dump_json, parse_json, read_bytes, write
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
 from decision.ir.program import Program
-from decision.policy.headed import Headed
+from decision.policy.header_fields import Headed
 from decision.policy.policy import POLICY_NAME, header_of
 from decision.policy.tree_decision import build
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from decision.artefact.errors import InputError
 from decision.ir.argmax import argmax
-from decision.ir.carried import Carried
+from decision.ir.context_expressions import Carried
 from decision.ir.expression import COUNTED, Count, Expression, Nodes, Past
 from decision.ir.forest import Forest
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30

@@ -24,9 +24,9 @@ FEATURE = "feature."
 """Begins the names of their columns."""
 SIGNALS, FEATURES = "signals", "features"
 """What a log had, as the import's details say in ``observed``."""
-HAIR = 1e-9
+GRID_TOLERANCE = 1e-9
 """Of a step: what a decimal value may lie beside the grid."""
-FAR = 16
+MAX_RANGES = 16
 """Times a format's range: what firmware may meet and cut off; a value beyond is of another unit."""
 
 
@@ -46,7 +46,7 @@ def feature_integers(feature: AnyFeature, values: Floats) -> Integers:
     while (low < high).any():
         middle = (low + high + 1) // 2
         steps = feature.float_of(middle.astype(np.float64))
-        reached = sign * (steps - values) <= HAIR * np.maximum(np.abs(values), 1.0)
+        reached = sign * (steps - values) <= GRID_TOLERANCE * np.maximum(np.abs(values), 1.0)
         low, high = np.where(reached, middle, low), np.where(reached, high, middle - 1)
     return np.asarray(low, dtype=np.int64)
 
@@ -59,7 +59,7 @@ def impossible(feature: AnyFeature, values: Floats) -> tuple[NDArray[np.int64], 
     sign = 1.0 if last >= first else -1.0
     over = sign * (values - first)
     hair = np.maximum(abs(second - first), 1e-6 * np.maximum(np.abs(values), 1.0))
-    return np.flatnonzero((over < -hair) | (over > FAR * abs(last - first) + hair)), (float(first), float(last))
+    return np.flatnonzero((over < -hair) | (over > MAX_RANGES * abs(last - first) + hair)), (float(first), float(last))
 
 
 def _least(feature: AnyFeature) -> int:

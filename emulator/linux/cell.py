@@ -25,7 +25,7 @@ PAYLOAD_BYTES = 1448
 RATES_BPS = (10**6, 400 * 10**6)
 """What the guest, a thousand million instructions a second, can carry."""
 PORT = 5001
-MOST_FLOWS = 1024
+MAX_FLOWS = 1024
 SAMPLE_US = 1000
 
 
@@ -106,8 +106,8 @@ def run(
     duration_us: int,
 ) -> Seen:
     """Boot, carry ``flows``, one of ``controls`` each in turn, for ``duration_us``; what was seen."""
-    if not 1 <= len(flows) <= MOST_FLOWS:
-        raise InputError(f"{len(flows)} flows: the guest carries 1 to {MOST_FLOWS}")
+    if not 1 <= len(flows) <= MAX_FLOWS:
+        raise InputError(f"{len(flows)} flows: the guest carries 1 to {MAX_FLOWS}")
     job = script(path, controls, len(flows), duration_us)
     files = {"job/run": job.encode(), "job/flows": table(controls, flows)}
     for control in controls:

@@ -27,7 +27,7 @@ LOADER = f"lib/{MACHINE}-linux-gnu/ld-linux-x86-64.so.2"
 QEMU_MODULES = f"usr/lib/{MACHINE}-linux-gnu/qemu"
 TOOLS = {"bin/ip": "bin/ip", "sbin/tc": "sbin/tc", "sbin/bpftool": "usr/sbin/bpftool"}
 """Of the guest: from where in the packages."""
-LEAST_BYTES = 2 << 30
+MIN_BYTES = 2 << 30
 """Free room that unpacking takes for a while; 62 MB stay."""
 
 Progress = Callable[[str], None]
@@ -104,7 +104,7 @@ def agent() -> dict[str, bytes]:
 
 
 def _build(work: Path, progress: Progress) -> None:
-    if shutil.disk_usage(work).free < LEAST_BYTES:
+    if shutil.disk_usage(work).free < MIN_BYTES:
         raise InputError(f"{work.parent}: unpacking the Linux bed takes 2 GB for a while; free room there")
     scratch = work / "scratch"
     scratch.mkdir()

@@ -11,7 +11,7 @@ from papers import contenders, page
 from papers.command import SEEDS, run_sections, store
 from papers.found import Found
 from papers.traffic import QUICK, TIMES
-from rlcc.commands.where import add_options
+from rlcc.commands.run_location import add_options
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,14 +16,14 @@ from pathlib import Path
 from decision.artefact.documents import load_toml, write_atomically
 from decision.artefact.errors import InputError
 from decision.ir.interfaces import QUEUE_MARKING
-from netsim.kept import Kept
 from netsim.network import US
 from netsim.policies import PolicySpec, fixed, native
+from netsim.result_store import Kept
 from papers import acc_bed, acc_change, acc_courses, acc_fabric, acc_idle, contenders
 from papers.acc_bed import Deciders
 from papers.command import store
 from papers.runs import say
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.policies import by_path
 from rlcc.recipe import deployment_of, load_recipe

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from netsim.baselines import by_name
-from netsim.kept import Kept
 from netsim.mixes import Mix, Part
 from netsim.network import MS, Network
+from netsim.result_store import Kept
 from netsim.splitmix import uniform
 from papers import acc_storage, acc_training
 from papers.acc import RECIPE, at_queues
@@ -21,7 +21,7 @@ from papers.acc import STATIC as KNOBS
 from papers.acc_bed import FABRIC as BED
 from papers.acc_cases import ACC, RDMA, STATIC, TREE, Case, Outcomes, played, with_seeds
 from papers.command import add_docs, page_parser, store, written
-from rlcc.commands.where import place_of
+from rlcc.commands.run_location import place_of
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe

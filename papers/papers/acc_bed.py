@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.deployment import Deployment
-from netsim.kept import Kept, Outcome
 from netsim.network import MS
 from netsim.places import Place
 from netsim.policies import PolicySpec
+from netsim.result_store import Kept, Outcome
 from netsim.samples import Sampling
 from netsim.trials import Trial, run
 from rlcc.origin import made_by

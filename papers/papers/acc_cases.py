@@ -7,10 +7,10 @@ import numpy as np
 
 from netsim.baselines import by_name
 from netsim.cohorts import Cohort
-from netsim.kept import Kept
 from netsim.mixes import Mix, Steering
 from netsim.network import Network
 from netsim.places import Place
+from netsim.result_store import Kept
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from papers.acc import setting

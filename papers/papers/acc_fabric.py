@@ -8,9 +8,9 @@ import numpy as np
 
 from netsim.baselines import by_name
 from netsim.deployment import Deployment
-from netsim.kept import Kept
 from netsim.network import MS
 from netsim.places import Place
+from netsim.result_store import Kept
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from papers.acc_bed import Deciders

@@ -15,9 +15,9 @@ from decision.policy.records import Columns, Trajectories
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment
 from netsim.engines import Engines
-from netsim.kept import Kept
 from netsim.network import MS
 from netsim.places import Place
+from netsim.result_store import Kept
 from netsim.trials import Trial, run
 from papers.acc_bed import Deciders
 from papers.runs import Metrics, percent_off, spread

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from decision.artefact.documents import read_text
 from distill.rollout import teacher_policy
-from netsim.kept import Kept, Outcome
 from netsim.network import MS
 from netsim.places import Place
 from netsim.policies import PolicySpec
+from netsim.result_store import Kept, Outcome
 from netsim.trials import run
 from papers.acc import RECIPE, STATIC, TEACHER_LATENCY_PS, TRAINING, setting
 from papers.acc_marking import reward_of_queue
@@ -32,7 +32,7 @@ from papers.command import add_docs, page_parser, store, written
 from papers.contenders import TRAINING_CACHE
 from papers.pictures import STYLE, svg
 from papers.runs import percent_off, say, spread
-from rlcc.commands.where import place_of
+from rlcc.commands.run_location import place_of
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 from rlcc.recipe import deployment_of, load_recipe

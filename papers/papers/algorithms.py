@@ -34,7 +34,7 @@ from papers.pictures import bands
 from papers.runs import Metrics, Run, run_all, say
 from papers.sections import INFLATION, LOSS, Column, cell
 from papers.traffic import Traffic, named
-from rlcc.commands.where import place_of
+from rlcc.commands.run_location import place_of
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
 from rlcc.reports.pages import Figure, listed, table, wrapped

@@ -23,17 +23,17 @@ from netsim import scenarios
 from netsim.baselines import BaselineSpec, by_name
 from netsim.cohorts import Cohort
 from netsim.demotion import By, thresholds
-from netsim.kept import Kept
 from netsim.network import MS, US, Network
 from netsim.places import Place as Where
 from netsim.policies import NativePolicy, PolicySpec, native
+from netsim.result_store import Kept
 from netsim.statistics import confidence
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from papers import auto_cost, contenders
 from papers.contenders import INT8_CYCLES
 from papers.runs import Metrics, percent_off, say
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.policies import by_path
 from teachers.load import load

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.ir.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
 from netsim.demotion import thresholds
-from netsim.kept import Kept
 from netsim.network import MS
 from netsim.places import Place as Where
+from netsim.result_store import Kept
 from netsim.simulation import Simulation
 from netsim.trials import run as run_trials
 from papers import contenders, pictures
@@ -41,7 +41,7 @@ from papers.auto import (
 )
 from papers.command import store
 from papers.runs import say
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 

@@ -19,9 +19,9 @@ from statistics import mean
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from netsim.baselines import by_name
-from netsim.kept import Kept
 from netsim.network import MS, US, Network
 from netsim.places import Place as Where
+from netsim.result_store import Kept
 from netsim.scenarios import (
     HOSTS_OF_FLOWS,
     MILD_NODE_BYTES,
@@ -35,7 +35,7 @@ from netsim.trials import Trial, run
 from papers import published
 from papers.contenders import PAGES, ROOT
 from papers.traffic import SELDOM_PERIOD_PS
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import listed, table, wrapped
 

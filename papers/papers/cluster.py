@@ -47,7 +47,7 @@ from papers.sections import (
     wanted,
 )
 from papers.traffic import Traffic, named, on, unlike
-from rlcc.commands.where import place_of
+from rlcc.commands.run_location import place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import listed, table, wrapped
 

@@ -12,7 +12,7 @@ from papers import contenders
 from papers.contenders import PAGES, ROOT, TEACHERS, Contender
 from papers.runs import Metrics, run_all
 from papers.sections import Section, wanted
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from teachers.load import load
 
 SEEDS = 3

@@ -27,17 +27,17 @@ from netsim import topology
 from netsim.baselines import by_name
 from netsim.cohorts import Cohort
 from netsim.engines import Engines
-from netsim.kept import Kept
 from netsim.network import MS, US, Network
 from netsim.places import Place as Where
 from netsim.policies import PolicySpec, interface_of, native
+from netsim.result_store import Kept
 from netsim.scenarios import Flows, Scenario
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from papers import contenders, int8_cost
 from papers.int8_cost import Int8
 from papers.runs import Metrics, percent_off, say, spread
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.policies import by_path
 from rlcc.recipe import deployment_of, load_recipe

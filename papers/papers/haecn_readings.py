@@ -16,8 +16,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netsim.kept import Kept
 from netsim.network import MS
+from netsim.result_store import Kept
 from netsim.scenarios import Flows, Scenario
 from netsim.series import record
 from netsim.simulation import Simulation
@@ -40,7 +40,7 @@ from papers.haecn import (
     trial,
 )
 from papers.pictures import STYLE, svg
-from rlcc.commands.where import place_of
+from rlcc.commands.run_location import place_of
 from rlcc.evaluation.pictures import COLOURS, LINES
 from rlcc.origin import made_by
 

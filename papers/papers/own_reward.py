@@ -36,7 +36,7 @@ from papers.sections import (
 )
 from papers.traffic import TIMES, Traffic, named
 from papers.trained import PCC_RL, OwnReward, distilled, trained
-from rlcc.commands.where import place_of
+from rlcc.commands.run_location import place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import listed, table, wrapped
 from teachers.curriculum import load_recipe

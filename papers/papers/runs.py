@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from netsim.kept import Kept
 from netsim.places import Place
+from netsim.result_store import Kept
 from netsim.trials import Trial
 from netsim.trials import run as run_trials
 from papers.contenders import Contender

@@ -26,7 +26,7 @@ from decision.policy.network_policy import NetworkPolicy
 from distill import rollout
 from distill.options import RolloutOptions
 from emulator.firmware import read_firmware
-from emulator.shared import shared_library
+from emulator.shared_library import shared_library
 from netsim.network import MS
 from netsim.policies import Installed, compiled, native
 from netsim.simulation import DECISION_LATENCY_PS
@@ -36,7 +36,7 @@ from papers.found import Found, beside
 from papers.runs import Run, run_all
 from papers.sections import DROPS, GOODPUT, QUEUE, UTILISATION, Column, cell
 from papers.traffic import QUICK, Traffic, named
-from rlcc.commands.where import add_options, place_of
+from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import emulated_latency_ps
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by

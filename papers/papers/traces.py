@@ -20,7 +20,7 @@ from papers.pictures import join_and_leave, long_flow
 from papers.runs import Run
 from papers.sections import LONG_BANDWIDTH, RECOVERY, Column, cell
 from papers.traffic import FAIR_MS, Traffic, joining, named
-from rlcc.commands.where import place_of
+from rlcc.commands.run_location import place_of
 from rlcc.evaluation.grid import Times
 from rlcc.origin import made_by
 from rlcc.reports.pages import Figure, listed, table, wrapped

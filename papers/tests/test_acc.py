@@ -8,7 +8,7 @@ import pytest
 from decision.artefact.documents import load_toml
 from decision.ir.interfaces import QUEUE_MARKING
 from decision.policy.records import record_columns
-from netsim.kept import Outcome
+from netsim.result_store import Outcome
 from netsim.samples import Samples
 from papers import acc, acc_bed, acc_change, acc_fabric, acc_idle
 from papers.acc_bed import Bed

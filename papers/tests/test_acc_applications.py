@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from netsim import Network, scenarios
-from netsim.kept import Kept, Outcome
 from netsim.mixes import Mix
 from netsim.network import MS, US
 from netsim.places import Here
+from netsim.result_store import Kept, Outcome
 from netsim.trials import Trial
 from papers import acc_applications as page
 from papers import acc_cases, acc_storage

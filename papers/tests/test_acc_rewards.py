@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from netsim.kept import Outcome
+from netsim.result_store import Outcome
 from papers import acc_rewards
 from papers.acc_rewards import INCAST, LINEAR, LOADED, REWARDS, STEPS, Rewarded
 from teachers.ddqn_options import DdqnConfig

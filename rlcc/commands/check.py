@@ -3,7 +3,7 @@
 import click
 
 from decision.artefact.quantity import parse_duration_ps
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.options import FOLDER, quantity
 
 

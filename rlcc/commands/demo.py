@@ -2,10 +2,10 @@
 
 import click
 
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.options import FOLDER
 from rlcc.commands.run import RUNS
-from rlcc.shipped import recipes
+from rlcc.shipped_recipes import recipes
 
 
 @click.command()

@@ -2,7 +2,7 @@
 
 import click
 
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.options import FOLDER, share
 
 DRIFT_LIMIT = 0.05

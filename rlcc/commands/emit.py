@@ -4,7 +4,7 @@ a teacher's network, quantised."""
 import click
 
 from codegen.form_names import NETWORK_FORMS, TREE_FORMS
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.model_options import model_options
 from rlcc.commands.options import FOLDER, out_option
 

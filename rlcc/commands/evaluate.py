@@ -4,10 +4,10 @@ import click
 
 from decision.artefact.quantity import parse_duration_ps
 from netsim.engines import OVERLOAD
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.model_options import tables
 from rlcc.commands.options import FOLDER, foreign_option, quantity, seed_option
-from rlcc.commands.where import where_options
+from rlcc.commands.run_location import where_options
 
 STACKS = ("netsim", "linux")
 SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "all-to-all:4", "long-short:8")

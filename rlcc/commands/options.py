@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from decision.artefact.errors import InputError
-from decision.artefact.quantity import LINE_FRACTION, MOST, parse
+from decision.artefact.quantity import LINE_FRACTION, MAX_QUANTITY, parse
 
 FOLDER = click.Path(path_type=Path)
 
@@ -82,7 +82,7 @@ def share(context: click.Context, parameter: click.Parameter, value: str | None)
         return None
     try:
         amount = parse(value, {"%": LINE_FRACTION["%"]}, "5 %")
-        if amount > MOST:
+        if amount > MAX_QUANTITY:
             raise InputError(f"{value!r} is more than anything in rlcc can be")
     except InputError as error:
         raise InputError(f"--{parameter.name}: {error}".replace("_", "-")) from None

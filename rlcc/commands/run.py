@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.options import FOLDER
-from rlcc.commands.where import where_options
+from rlcc.commands.run_location import where_options
 
 STAGES = ("rollout", "distill", "emit", "emulate", "verify", "gate")
 RUNS = Path("runs")

@@ -2,10 +2,10 @@
 
 import click
 
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.model_options import model_options
 from rlcc.commands.options import FOLDER
-from rlcc.commands.where import where_options
+from rlcc.commands.run_location import where_options
 
 
 @click.command()

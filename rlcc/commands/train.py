@@ -2,9 +2,9 @@
 
 import click
 
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.options import FOLDER, out_option
-from rlcc.commands.where import where_options
+from rlcc.commands.run_location import where_options
 
 
 @click.command()

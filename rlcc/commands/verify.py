@@ -2,7 +2,7 @@
 
 import click
 
-from rlcc.commands.handled import handled
+from rlcc.commands.dispatch import handled
 from rlcc.commands.model_options import model_options
 from rlcc.commands.options import FOLDER, foreign_option, share
 

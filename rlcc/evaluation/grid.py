@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from emulator.linux.cell import Bottleneck
 from netsim import assembly, scenarios
-from netsim.kept import Kept, Outcome
 from netsim.network import MS, Network
+from netsim.result_store import Kept, Outcome
 from netsim.samples import Samples, Sampling
 from netsim.simulation import DURATION_PS, WINDOW_PS
 from netsim.trials import Progress, Trial

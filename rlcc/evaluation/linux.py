@@ -20,9 +20,9 @@ from decision.artefact.processors import usable_cores
 from decision.artefact.quantity import parse_duration_ps, parse_rate_bps, parse_size_bytes
 from emulator.linux.cell import FRAME_BYTES, PAYLOAD_BYTES, STOCK, Bottleneck, Control, Seen, TcpFlow, run
 from emulator.linux.parts import Parts, agent
-from netsim.kept import FORMAT, Kept, Outcome
 from netsim.metrics import completion
 from netsim.network import Network
+from netsim.result_store import FORMAT, Kept, Outcome
 from netsim.samples import Samples
 from netsim.scenarios import Scenario, instantiate
 from netsim.trials import Progress

@@ -24,9 +24,9 @@ from decision.artefact.manifest import opened, same_artefact
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 from emulator.linux.cell import FRAME_BYTES, PAYLOAD_BYTES, Bottleneck
 from emulator.linux.parts import machine_parts
-from netsim.kept import Kept, Outcome
 from netsim.network import Network
 from netsim.policies import IntegerPolicy
+from netsim.result_store import Kept, Outcome
 from netsim.scenarios import Flows
 from netsim.topology import Port, Topology
 from netsim.trials import Progress, Trial

@@ -15,8 +15,8 @@ from decision.artefact.manifest import writing
 from netsim.network import Network
 from rlcc import __version__
 from rlcc.evaluation import summary
-from rlcc.evaluation.doubts import doubts
 from rlcc.evaluation.grid import Cell, Results
+from rlcc.evaluation.table_warnings import doubts
 
 KIND = "evaluation"
 FOLDER = "evaluation"

@@ -23,7 +23,7 @@ from rlcc.evaluation.summary import Row
 
 Standing = Literal["win", "level", "mixed", "loss"]
 STANDINGS: tuple[Standing, ...] = ("win", "level", "mixed", "loss")
-LEAST = 0.01
+MIN_DIFFERENCE = 0.01
 """Of the larger mean: less is no difference, however sure."""
 
 
@@ -97,7 +97,7 @@ def difference(a: Row, b: Row, metric: str) -> int:
     if not all(isfinite(half) for half in halves):
         raise InputError(f"{a.scenario}: one seed says nothing of what is chance; give two at least")
     apart = abs(x - y)
-    if apart <= max(halves) or apart <= LEAST * max(abs(x), abs(y)):
+    if apart <= max(halves) or apart <= MIN_DIFFERENCE * max(abs(x), abs(y)):
         return 0
     return 1 if x > y else -1
 

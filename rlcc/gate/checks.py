@@ -15,9 +15,9 @@ from emulator.linux.cell import FRAME_BYTES
 from emulator.profile import EngineLimits
 from emulator.report import EmulationReport
 from rlcc.evaluation.prediction import GOODPUT, QUEUE_BYTES, RTT, Compared
-from rlcc.gate.mends import mend
 from rlcc.gate.names import TITLES, named
 from rlcc.gate.neighbourhood import Outside
+from rlcc.gate.remedies import mend
 from rlcc.gate.teacher_match import Errors
 from rlcc.gate.verdict import Check, Group
 from rlcc.recipe import Match, Neighbourhood, Sizes
@@ -87,7 +87,7 @@ def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
 
 def without_thresholds(what: str) -> Check:
     """The row of a decider that compares no feature with a threshold."""
-    return named("equality.thresholds")(value=f"no thresholds: {what}", limit="none", passed=True)
+    return named("equality.thresholds")(value=f"no thresholds: {what}", limit="not judged", passed=True)
 
 
 def not_judged(groups: Sequence[Group], reason: str) -> list[Check]:
@@ -121,8 +121,8 @@ def object_code(report: EmulationReport) -> list[Check]:
     """No float, division, library call, static data; what the engine cannot hold is a matter of `sizes`."""
     return [
         named("object_code.forbidden")(
-            value="; ".join(report.forbidden) or "none",
-            limit="none",
+            value="; ".join(report.forbidden) or "none found",
+            limit="none allowed",
             passed=not report.forbidden,
             file=SOURCE,
         )
@@ -297,7 +297,9 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
 
 def without_cells(reason: str, *, passed: bool) -> Check:
     """The row of a decider that has no cells to look into."""
-    return named("teacher.deviation")(value="not measured", limit="none", passed=passed, note=reason, detail=reason)
+    return named("teacher.deviation")(
+        value="not measured", limit="not judged", passed=passed, note=reason, detail=reason
+    )
 
 
 def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
@@ -309,7 +311,7 @@ def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
     if isinstance(claim, str):
         if allowed.proof:
             return check(value="not proved", limit=most, passed=False, detail=claim)
-        return check(value="not proved", limit="none: no proof is demanded", passed=True, note=claim)
+        return check(value="not proved", limit="not judged", passed=True, note=claim)
     low, high = claim.around
     state = ", ".join(f"{name} = {value}" for name, value in claim.witness.items())
     return check(
@@ -324,7 +326,7 @@ def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
 
 def undefined_in_states(reason: str) -> Check:
     """The row of agents whose actions have no distance from a neighbourhood."""
-    return named("teacher.deviation_bound")(value="not defined", limit="none", passed=True, note=reason)
+    return named("teacher.deviation_bound")(value="not defined", limit="not judged", passed=True, note=reason)
 
 
 def _us(ps: float) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 from netsim.baselines import BaselineSpec
 from netsim.deployment import Deployment
-from netsim.kept import Kept
 from netsim.policies import PolicySpec
+from netsim.result_store import Kept
 from netsim.samples import Samples, Sampling
 from netsim.trials import Progress
 from netsim.trials import run as run_trials

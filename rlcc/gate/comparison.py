@@ -16,15 +16,15 @@ from decision.policy.network_policy import NetworkPolicy
 from decision.policy.records import Trajectories
 from decision.policy.student import Student
 from distill.driving import LATER_PS
-from emulator.shared import shared_library
+from emulator.shared_library import shared_library
 from netsim.devices import chosen
 from netsim.policies import Installed, PolicySpec, compiled, native
 from netsim.policies import program as interpreted_program
 from rlcc.gate import closed_loop, on_device
+from rlcc.gate.certificate_check import network_of
 from rlcc.gate.checks import all_states, neighbourhood, same_eyes, undefined_in_states, without_cells
 from rlcc.gate.closed_loop import Entry, PolicyMetrics
 from rlcc.gate.fidelity import LATER, STUDENT, TEACHER
-from rlcc.gate.held import network_of
 from rlcc.gate.job import Job, Pair
 from rlcc.gate.judgement import StatesMet, sampling
 from rlcc.gate.labels import check_unseen, labels_of
@@ -32,8 +32,8 @@ from rlcc.gate.neighbourhood import furthest
 from rlcc.gate.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
 from rlcc.gate.triggers import Shares, share
 from rlcc.gate.verdict import Check
-from verify.check.beside import distance_again
 from verify.check.refused import Refused
+from verify.check.teacher_distance import distance_again
 from verify.deviation.distance import distance
 from verify.trusted.certificate import Certificate
 

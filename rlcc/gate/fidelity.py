@@ -17,8 +17,8 @@ from typing import Any
 from netsim.metric_names import METRICS
 from netsim.tolerance import Allowance, Tolerance
 from rlcc.gate.closed_loop import PolicyMetrics
-from rlcc.gate.mends import mend
 from rlcc.gate.names import named
+from rlcc.gate.remedies import mend
 from rlcc.gate.verdict import Check
 
 TEACHER, STUDENT, LATER = ROLES = ("teacher", "student", "teacher, 10 ns later")
@@ -136,7 +136,7 @@ class FidelityComparison:
         return f"{self.scenario} is furthest off with seed {self.seeds[at]}, {most}{mend(self.name)}"
 
     def _note(self) -> str:
-        """Returns how noise changes the tolerance, in words."""
+        """Returns what weakens the check, in words: noise above the tolerance, or a limit below 0."""
         allowed = f"{self.metric.sign}{self._text(self.allowed, sign='')}"
         said = []
         if self.below_noise:
@@ -144,6 +144,9 @@ class FidelityComparison:
             said.append(f"the tolerance, {allowed}, is below its teacher's own noise, {TIMES:g} x of which is {twice}")
         if not self.teacher_passes:
             said.append(f"its teacher would fail {allowed} against itself 10 ns later, {self._text(self.itself)}")
+        teacher = self.value - self.difference
+        if self.metric.sign == "-" and not self.metric.relative and teacher < self.limit:
+            said.append(f"no student can fail it: the teacher's own figure is {self._text(teacher, sign='')}")
         return "; ".join(said)
 
     def _too_noisy(self) -> str:

@@ -42,9 +42,9 @@ from rlcc.gate.checks import (
 )
 from rlcc.gate.checks import teacher as teacher_checks
 from rlcc.gate.comparison import alone, around_the_states, compared, fired, held_out, on_the_device
-from rlcc.gate.emitted import checked_program
-from rlcc.gate.emulated import KIND as EMULATION
-from rlcc.gate.emulated import kept
+from rlcc.gate.emission_check import checked_program
+from rlcc.gate.emulation_store import KIND as EMULATION
+from rlcc.gate.emulation_store import kept
 from rlcc.gate.fidelity import STUDENT, network
 from rlcc.gate.fidelity import compare as compare_networks
 from rlcc.gate.hints import Request

@@ -9,8 +9,8 @@ from decision.policy.deciders import Pupil
 from emulator.build import Build
 from emulator.report import EmulationReport
 from netsim.deployment import Deployment
+from rlcc.gate.check_cache import Remembered
 from rlcc.gate.reference import Reference
-from rlcc.gate.remembered import Remembered
 from rlcc.recipe import EmulateOptions, GateOptions
 from teachers.teacher import Teacher
 

@@ -12,8 +12,8 @@ from decision.artefact.extras import needed
 from decision.artefact.manifest import Opened, sha256
 from decision.ir.program import Program
 from emulator.firmware import PROGRAM, prefix_of, under
+from rlcc.gate.check_cache import Remembered
 from rlcc.gate.names import named
-from rlcc.gate.remembered import Remembered
 from rlcc.gate.verdict import Check
 
 Progress = Callable[[str], None]
@@ -27,7 +27,7 @@ def in_logic(
 
     ``remembered``: vectors that passed before are not run again."""
     with needed():
-        from rlcc.gate.simulated import differing_vectors
+        from rlcc.gate.verilog_vectors import differing_vectors
         from verify.rtl.equality import prove
         from verify.rtl.netlist import Refuted, read
         from verify.rtl.simulate import FOLDER, MODULE, WRAPPER

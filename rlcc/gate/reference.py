@@ -17,7 +17,7 @@ from rlcc.gate.verdict import Check, parsed
 from rlcc.reports.folder import JSON
 
 MAX_FIGURE = 2**40
-AGAIN = "make the reference again, by the recipe that made it,"
+REMEDY = "make the reference again, by the recipe that made it,"
 
 
 class _ReferenceCycles(BaseModel):
@@ -61,7 +61,7 @@ def read_reference(path: Path) -> Reference:
     file = path / JSON if path.is_dir() else path
     verdict = parsed(load_json(file), str(file))
     if not verdict.passed:
-        raise InputError(f"{file} is a {verdict.outcome}, and a reference is a PASS; {AGAIN}")
+        raise InputError(f"{file} is a {verdict.outcome}, and a reference is a PASS; {REMEDY}")
     figures = validate(_ReferenceFigures, verdict.measured, f"{file}: measured")
     return Reference(str(file), verdict.firmware, figures)
 
@@ -84,7 +84,7 @@ def check_same_engine(reference: Reference, report: EmulationReport) -> None:
     for what, old, new, old_name, new_name in pairs:
         if old != new:
             shown = f"{old_name}, not {new_name}" if old_name != new_name else f"another {old_name}"
-            raise InputError(f"{reference.where} is of another {what} ({shown}); {AGAIN} with the same one")
+            raise InputError(f"{reference.where} is of another {what} ({shown}); {REMEDY} with the same one")
 
 
 def regression(

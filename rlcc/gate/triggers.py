@@ -55,7 +55,7 @@ def budget_by_trigger(report: EmulationReport, options: GateOptions) -> list[Che
 
 def mean_not_judged() -> Check:
     """Returns the check of the mean decision where nothing was simulated that says how often triggers fire."""
-    return named("budget.mean", share="an unknown share")(value="not judged: --quick", limit="none", passed=True)
+    return named("budget.mean", share="an unknown share")(value="not judged: --quick", limit="not judged", passed=True)
 
 
 def mean_by_trigger(report: EmulationReport, options: GateOptions, shares: Shares) -> list[Check]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from rlcc.commands.run import command as run
-from rlcc.shipped import recipes
+from rlcc.shipped_recipes import recipes
 
 
 def handle(name: str, out: Path | None) -> int:

@@ -14,7 +14,7 @@ from rlcc import stages
 from rlcc.commands.console import console, stage
 from rlcc.commands.model_options import given
 from rlcc.commands.options import not_within
-from rlcc.gate.emitted import emitted
+from rlcc.gate.emission_check import emitted
 from rlcc.recipe import EmulateOptions
 
 

@@ -10,18 +10,18 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, same_artefact
 from netsim.devices import on_device
 from netsim.engines import Engines, Overload
-from netsim.kept import Kept
 from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
+from netsim.result_store import Kept
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS
 from rlcc.commands.console import console, stage
 from rlcc.commands.options import given_flags
 from rlcc.evaluation import contenders, grid, standing_page, summary
 from rlcc.evaluation import suite as suites
-from rlcc.evaluation.doubts import doubts
 from rlcc.evaluation.grid import Cell, Grid, Times
-from rlcc.gate.emitted import emitted
+from rlcc.evaluation.table_warnings import doubts
+from rlcc.gate.emission_check import emitted
 
 UNFOLDED = 1000
 """Columns where the output is not a terminal: a table takes what it needs, and programs read whole lines."""

@@ -16,10 +16,10 @@ from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.model_options import given
 from rlcc.commands.options import given_flags, not_within
 from rlcc.commands.time_limit import time_limit
+from rlcc.gate.check_cache import Remembered
 from rlcc.gate.job import Evidence
 from rlcc.gate.judgement import Judgement
 from rlcc.gate.reference import read_reference
-from rlcc.gate.remembered import Remembered
 from rlcc.gate.verdict import Verdict
 from rlcc.recipe import EmulateOptions, GateOptions, Sizes, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports

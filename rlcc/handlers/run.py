@@ -7,7 +7,7 @@ from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named, unserved
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import check_place, opened
-from decision.artefact.renamed import from_record
+from decision.artefact.renamed_keys import from_record
 from decision.policy.deciders import student_of
 from distill.options import DistillOptions
 from emulator.build import build as build_firmware
@@ -15,8 +15,8 @@ from emulator.firmware import read_firmware
 from rlcc import stages
 from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.run import RUNS, STAGES
-from rlcc.gate.emulated import KIND as EMULATION
-from rlcc.gate.emulated import keep
+from rlcc.gate.emulation_store import KIND as EMULATION
+from rlcc.gate.emulation_store import keep
 from rlcc.gate.job import Evidence
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports

@@ -17,7 +17,7 @@ from decision.policy.neighbourhood import Around
 from rlcc.commands.console import Figures, console, counted, stage
 from rlcc.commands.model_options import given
 from rlcc.commands.options import given_flags, not_within
-from rlcc.gate.emitted import emitted
+from rlcc.gate.emission_check import emitted
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
 if TYPE_CHECKING:
@@ -111,9 +111,9 @@ def handle(
 
 def _logic(firmware: Opened) -> bool:
     """Prints what holds of the firmware's Verilog, and returns whether all does."""
-    from rlcc.gate.emitted import checked_program
+    from rlcc.gate.check_cache import Remembered
+    from rlcc.gate.emission_check import checked_program
     from rlcc.gate.logic import in_logic
-    from rlcc.gate.remembered import Remembered
 
     with stage("logic") as (figures, progress):
         checks, claim = in_logic(firmware, checked_program(firmware)[1], progress, Remembered())
@@ -237,7 +237,7 @@ def _prove(
 def _kept(verification: Verification, out: Path, teacher: Teacher | None, claims: dict[str, Any]) -> bool:
     """Whether the certificate was written: not where its own checker refuses it."""
     from rlcc import stages
-    from rlcc.gate.remembered import Remembered
+    from rlcc.gate.check_cache import Remembered
     from verify.check.refused import Refused
 
     with stage("check") as (figures, progress):
@@ -344,8 +344,8 @@ def _check(
 ) -> int:
     """Check a certificate again, and say what it is of."""
     from emulator.profile import load_profile
+    from rlcc.gate.certificate_check import network_of
     from rlcc.gate.certified import of_another
-    from rlcc.gate.held import network_of
     from teachers.load import load
     from verify.check.boundary import CheckLimits, NoCore, checked
     from verify.check.refused import Refused

@@ -9,7 +9,7 @@ from decision.artefact.errors import InputError
 from decision.ir.arrays import Floats
 from decision.policy.actions import Scale
 from decision.policy.policy import Policy
-from rlcc.reports.strongest import swept
+from rlcc.reports.column_importance import swept
 from teachers.inference import outputs_of
 from teachers.teacher import Teacher
 

@@ -11,7 +11,7 @@ COLUMNS = {
     "figure": "measured or proved value; network: the student's mean, then in brackets its difference from the teacher "
     "and the noise",
     "limit": "a number is a maximum, lower is better; ±, + and - limit the difference from the teacher, closer to 0 is "
-    "better; holds, all, none: what the check demands",
+    "better; holds, all: what the check demands; not judged: the figure is reported only",
     "result": "ok: within the limit; FAIL: outside; *: a remark stands below the table",
 }
 """Meaning by heading."""
@@ -19,18 +19,24 @@ COLUMNS = {
 TERMS = {
     "program": "the student in integers, the specification of the C",
     "parent": "the teacher, student and rollouts from which the firmware was made; checked if they are there",
+    "forbidden": "float, division, system and indirect instructions, loops, recursion, calls to other functions, "
+    "writable static data",
+    "per agent": "an agent is a flow, or a queue of a switch",
     "safe": "no access or jump out of bounds, no loop, on any path",
     "properties": "the rows of the group behaviour that the certificate proves",
     "inflation": "RTT / base RTT; the base RTT stands in brackets",
-    "fixed point": "RTT, in base RTTs, at which N equal flows keep their rate; within 0.5 of it means ±50%; the figure "
-    "is the worst N with its lowest and highest RTT, and the formula's RTT",
+    "fixed point": "RTTs, in base RTTs, at which N equal flows keep their rate: trees keep it over a range; within 0.5 "
+    "of it means ±50%; the figure is the worst N, its range, and the formula's RTT",
     "least": "the smallest number for which the property holds",
     "action error": "student minus teacher; an action is the factor by which a decision changes the rate, so 0.01 is "
-    "1% of the rate; for other knobs the unit is the range of the knob",
+    "1% of the rate; for other knobs the unit is the range of the knob; the figure is that of the worst network",
+    "rollouts of": "decisions recorded for this check, under a seed of its own",
+    "observation": "the policy's inputs; action map: from its output to the knob; limits: of the knob",
     "deviation": "distance of the student's action from all actions that the teacher takes in states nearby; the limit "
     "says how near",
     "cells": "regions of states in which the student's action is constant: searched, of all",
-    "in one state": "deviation of a state that was found; no state has more than the figure before it",
+    "2^24": "of the event's integers in their units, ns or bytes; larger ones act as at the edge",
+    "in one state": "deviation of the proof's example; no state has more than the figure before it",
     "many-to-one:": "the number of flows to one receiver",
     "hadoop:": "flows with the sizes of Hadoop traffic; the number is the load of the links",
     "websearch:": "flows with the sizes of web search traffic; the number is the load of the links",
@@ -38,7 +44,7 @@ TERMS = {
     "mean latency": "of data packets, from the start of sending at the NIC to full arrival",
     "Jain fairness": "1 if all flows get the same; flows of different sizes cannot, and only the difference counts",
     "loss": "fraction of the packets that are dropped",
-    "noise": "difference of the teacher from itself if it decides 10 ns later",
+    "noise": "change of the teacher's own figure if each decision comes 10 ns later",
 }
 """Meaning by a term as it stands in a row."""
 

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from decision.artefact.documents import write_atomically
-from rlcc.search.front import front
+from rlcc.search.pareto import front
+from rlcc.search.recipe_text import recipe_text
 from rlcc.search.space import SearchSpace
 from rlcc.search.study import ReportedPoint
-from rlcc.search.written import recipe_text
 
 POINTS, PAGE = "points.parquet", "front.html"
 

@@ -18,19 +18,19 @@ from rlcc import stages
 from rlcc.commands.console import stage
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.search import page
-from rlcc.search.front import layers
+from rlcc.search.full_run import WholeEvaluation, made
 from rlcc.search.options import SearchOptions
-from rlcc.search.quick import Quick, QuickJudge, kept
+from rlcc.search.pareto import layers
+from rlcc.search.quick_judge import Quick, QuickJudge, kept
+from rlcc.search.recipe_text import moved, recipe_text
 from rlcc.search.space import Point, SearchSpace
 from rlcc.search.study import ReportedPoint, Study, opened
-from rlcc.search.whole import WholeEvaluation, made
-from rlcc.search.written import moved, recipe_text
 from teachers.load import load
 from teachers.teacher import Teacher
 
 QUICK_SHARE = 0.6
 """Of the time there is, where some of it is for the front."""
-SOURCES = ("decision", "distill", "codegen", "rlcc/search/quick.py", "rlcc/search/whole.py")
+SOURCES = ("decision", "distill", "codegen", "rlcc/search/quick_judge.py", "rlcc/search/full_run.py")
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from decision.artefact.documents import read_text, validate
 from decision.artefact.errors import InputError
-from decision.artefact.renamed import new_names
+from decision.artefact.renamed_keys import new_names
 from rlcc.recipe import Recipe
 from rlcc.search.options import SearchRange, Value, Values
 

@@ -19,10 +19,10 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, TrialState
 
 from decision.artefact.errors import InputError
+from rlcc.search.full_run import WholeEvaluation
 from rlcc.search.options import SearchOptions, SearchRange, Value
-from rlcc.search.quick import Quick
+from rlcc.search.quick_judge import Quick
 from rlcc.search.space import Point, SearchSpace
-from rlcc.search.whole import WholeEvaluation
 
 JOURNAL = "journal.log"
 STUDY = "rlcc search"

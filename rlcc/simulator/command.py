@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from decision.artefact.errors import InputError
-from rlcc.simulator.driven import DrivenStudent
 from rlcc.simulator.protocol import Rows
+from rlcc.simulator.student_library import DrivenStudent
 
 SILENCE_S = 600.0
 """Longest time between two lines that a command writes, and between two parts of one that it reads."""

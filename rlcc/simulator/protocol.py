@@ -18,8 +18,8 @@ from distill.log.files import columns_log
 from distill.log.importing import labelled_log
 from distill.log.labels import FunctionLabels, Labels, TeacherLabels
 from distill.log.record import LabelledRun, Recorded
-from distill.recorded import Drive
-from rlcc.simulator.driven import DrivenStudent, driven
+from distill.recorded_labels import Drive
+from rlcc.simulator.student_library import DrivenStudent, driven
 from teachers.teacher import Teacher
 
 Rows = Mapping[str, Any]
@@ -36,7 +36,8 @@ class Simulator(Protocol):
 
 
 def driving(simulator: Simulator, record: Recorded, labels: Labels | None) -> Drive:
-    """Returns what drives a student for distill.recorded: the simulator's rows, checked as a log is, with labels."""
+    """Returns what drives a student for distill.recorded_labels: the simulator's rows, checked as a log is, with their
+    labels."""
     header = record.source.header
 
     def drive(student: Student, scenario: str, seed: int) -> Sequence[LabelledRun]:

@@ -12,10 +12,10 @@ import treelite
 from rich.console import Console
 
 from bench.codegen import __main__ as command
-from bench.codegen import core, floors, outside, page, peers, results, retold
+from bench.codegen import core, floors, foreign_models, page, peers, results, translated_trees
 from bench.codegen.contender import Absent, ExporterRun, ExportSource
-from bench.codegen.ours import OURS
-from bench.codegen.outside import OutsideExporter
+from bench.codegen.foreign_models import OutsideExporter
+from bench.codegen.own_kernels import OURS
 from bench.codegen.results import CompiledPlace, ExportCase, ExportResult, judge, measure
 from bench.codegen.rows import Rows, cells, rows
 from bench.codegen.subjects import ExportSubject, FloatTree, drawn, trained
@@ -68,15 +68,17 @@ def test_a_model_is_the_same_from_the_same_seed(make: Callable[[int], ExportSubj
 
 
 def forest_says(subject: ExportSubject, table: Any) -> Any:
-    return retold.forest(subject).predict(table.astype(np.float32))
+    return translated_trees.forest(subject).predict(table.astype(np.float32))
 
 
 def lightgbm_says(subject: ExportSubject, table: Any) -> Any:
-    return retold.lightgbm_model(subject).booster_.predict(table.astype(np.float64))
+    return translated_trees.lightgbm_model(subject).booster_.predict(table.astype(np.float64))
 
 
 def treelite_says(subject: ExportSubject, table: Any) -> Any:
-    return treelite.gtil.predict(retold.treelite_model(subject, "float64"), table.astype(np.float64)).reshape(-1)
+    return treelite.gtil.predict(translated_trees.treelite_model(subject, "float64"), table.astype(np.float64)).reshape(
+        -1
+    )
 
 
 @pytest.mark.parametrize("says", [forest_says, lightgbm_says, treelite_says])
@@ -89,7 +91,11 @@ def test_a_retold_model_says_what_catboost_says(
 
 def test_a_question_that_is_decided_on_its_path_is_not_asked_again() -> None:
     tree = FloatTree(((0, 1.5), (0, 1.5), (0, 3.0)), tuple(map(float, range(8))))
-    assert [n.value for n in retold.nodes(retold.binary(tree)) if isinstance(n, retold.TreeLeaf)] == [0, 3, 7]
+    assert [
+        n.value
+        for n in translated_trees.nodes(translated_trees.binary(tree))
+        if isinstance(n, translated_trees.TreeLeaf)
+    ] == [0, 3, 7]
 
 
 def test_rows_lie_on_and_on_both_sides_of_every_threshold_and_in_the_corners(subject: ExportSubject) -> None:
@@ -127,9 +133,9 @@ def test_more_cuts_are_more_cells_and_one_beyond_the_range_is_none(subject: Expo
 # --- models of other libraries and of several outputs -------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=list(outside.MODELS))
+@pytest.fixture(scope="module", params=list(foreign_models.MODELS))
 def other(request: pytest.FixtureRequest) -> OutsideExporter:
-    return outside.MODELS[request.param](request.param, SEED)
+    return foreign_models.MODELS[request.param](request.param, SEED)
 
 
 def few_rows(other: OutsideExporter) -> ExportCase:
@@ -139,7 +145,7 @@ def few_rows(other: OutsideExporter) -> ExportCase:
 
 
 def test_a_model_of_another_library_is_the_same_from_the_same_seed(other: OutsideExporter) -> None:
-    make = outside.MODELS[other.name]
+    make = foreign_models.MODELS[other.name]
     assert make(other.name, SEED).integers == other.integers
     assert make(other.name, SEED + 1).integers != other.integers
 
@@ -188,7 +194,7 @@ def test_a_peer_that_reads_the_library_says_what_it_says(other: OutsideExporter,
 
 
 def several_outputs() -> OutsideExporter:
-    return outside.catboost_targets("catboost, 3 targets", SEED)
+    return foreign_models.catboost_targets("catboost, 3 targets", SEED)
 
 
 @pytest.mark.parametrize(
@@ -224,8 +230,8 @@ def test_a_library_that_is_not_there_leaves_its_models_out(monkeypatch: pytest.M
     def missing(name: str) -> Any:
         raise ImportError(f"No module named {name!r}")
 
-    monkeypatch.setattr(outside, "import_module", missing)
-    found, absent = outside.outside_subjects(SEED)
+    monkeypatch.setattr(foreign_models, "import_module", missing)
+    found, absent = foreign_models.outside_subjects(SEED)
     assert {other.library for other in found} == {"catboost", "scikit-learn"}
     assert set(absent) == {"lightgbm", "xgboost", "xgboost, 3 classes"}
 

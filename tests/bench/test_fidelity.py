@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import fidelity
-from netsim.kept import Outcome
+from netsim.result_store import Outcome
 from netsim.samples import Samples
 from rlcc.recipe import GateOptions
 

@@ -46,7 +46,7 @@ def test_rows_are_tried_in_batches_that_memory_holds_and_no_byte_depends_on_them
         return original(program, event, *more, **forced)
 
     monkeypatch.setattr(paths, "trace", counted)
-    monkeypatch.setattr(paths, "MOST_NUMBERS", 1 << 18)
+    monkeypatch.setattr(paths, "MAX_NUMBERS", 1 << 18)
     model_body.emit_model(model, tmp_path / "parts")
     assert len(numbers) > 4
     assert max(numbers) <= 1 << 18

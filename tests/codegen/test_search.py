@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from codegen.engines import engine_named
 from codegen.joint import Placing
-from codegen.search import LEAST, MAX_OPTIMAL, Ask, SearchNode, cheap_pivots, plan
+from codegen.search import MAX_OPTIMAL, MIN_THRESHOLDS, Ask, SearchNode, cheap_pivots, plan
 
 SMALL = engine_named("ibex-small")
 FAR = tuple(range(100, 100 + 4567 * 24, 4567))
@@ -82,7 +82,7 @@ def test_a_pivot_inside_an_interval_saves_the_second_instruction_of_a_constant()
     assert asking.thresholds[root.border] not in FAR
 
 
-@pytest.mark.parametrize("count", [LEAST - 1, MAX_OPTIMAL])
+@pytest.mark.parametrize("count", [MIN_THRESHOLDS - 1, MAX_OPTIMAL])
 def test_a_search_that_is_short_or_too_long_asks_for_its_thresholds_alone(count: int) -> None:
     assert cheap_pivots(tuple(5000 * k + 100 for k in range(count))) == ()
     assert cheap_pivots(FAR)

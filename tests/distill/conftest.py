@@ -9,7 +9,7 @@ import pytest
 
 from decision.policy.policy import Policy
 from distill import distil, rollout
-from distill.fitted import Fitted
+from distill.fitted_student import Fitted
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
 from teachers.teacher import Teacher, make_teacher

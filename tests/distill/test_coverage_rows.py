@@ -10,8 +10,8 @@ from distill import distil
 from distill.coverage_rows import ROUNDS, WEIGHT, Far, covered
 from distill.dataset import Dataset
 from distill.options import DistillOptions
+from rlcc.deviating_states import outside
 from rlcc.gate.neighbourhood import furthest
-from rlcc.outside import outside
 from rlcc.recipe import Neighbourhood
 from verify.deviation.distance import distance
 

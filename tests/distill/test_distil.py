@@ -11,7 +11,7 @@ from catboost import CatBoostRegressor
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
-from decision.artefact.renamed import from_record
+from decision.artefact.renamed_keys import from_record
 from decision.ir.forest import oblivious
 from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interfaces.flow_rate import FLOW_RATE
@@ -23,7 +23,7 @@ from distill import dataset, distil, quantise, rollout
 from distill.closeness import Distance
 from distill.dataset import join
 from distill.fit import enforce
-from distill.fitted import MODEL, Fitted
+from distill.fitted_student import MODEL, Fitted
 from distill.options import DistillOptions, RolloutOptions
 from netsim import simulate
 from netsim.network import MS

@@ -18,7 +18,7 @@ from distill.distil import distil
 from distill.monotone import Pairs, monotone_leaves, ordered, pairs_of
 from distill.options import DistillOptions
 from distill.quantise import quantise
-from verify.behaviour.decided import decided
+from verify.behaviour.split_decision import decided
 from verify.behaviour.steps import monotone
 from verify.trusted.properties import Monotone
 

@@ -16,7 +16,7 @@ from decision.artefact.manifest import NAME
 from decision.policy.student import Student
 from distill import distil, rounds
 from distill.coverage_rows import Far
-from distill.fitted import Fitted
+from distill.fitted_student import Fitted
 from distill.options import DistillOptions, RolloutOptions
 from distill.rounds import MEASURED, ROWS, Rounds
 

@@ -20,7 +20,7 @@ from emulator.objects import read_image
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks, emulate
-from emulator.shared import shared_library
+from emulator.shared_library import shared_library
 from emulator.vectors import outputs
 
 SMALL = load_profile("ibex-small")

@@ -23,10 +23,10 @@ from decision.artefact.errors import InputError
 from netsim import baselines, ray_cluster
 from netsim.answers import Lost
 from netsim.build import build
-from netsim.kept import Kept
 from netsim.network import MS
 from netsim.places import Here, Threads, named
 from netsim.ray_cluster import Ray
+from netsim.result_store import Kept
 from netsim.trials import Trial, run
 
 TRIAL = Trial(

@@ -16,10 +16,10 @@ from decision.artefact.errors import InputError
 from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Cohort, Engines, Network, Wire, baselines, policies, simulate, trials
 from netsim.answers import Lost
-from netsim.kept import Kept
 from netsim.network import MS, US
 from netsim.places import Here, Place, Threads, at_place
 from netsim.processes import Processes
+from netsim.result_store import Kept
 from netsim.samples import Sampling
 from netsim.scenarios import Flows, Scenario
 from netsim.sites import Paths, Told

@@ -93,7 +93,7 @@ def test_the_commands_ask_where_they_say_that_they_do(
     command: str, good: Path, foreign: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the question taken out, foreign C is compiled: it is this question that keeps it out, not another."""
-    monkeypatch.setattr("rlcc.gate.emitted.differences", lambda *_: [])
+    monkeypatch.setattr("rlcc.gate.emission_check.differences", lambda *_: [])
     assert cli.main(arguments(command, foreign, good)) == 2
     assert "CompilerStarted" in capsys.readouterr().err
 

@@ -59,7 +59,7 @@ EXCEPT = {
     "codegen/tree_body.py": "a parameter whose default is told as the base RTT that it is the reciprocal of",
     "codegen/tuning.py": "what an operator sets of the devices of flows",
     "codegen/networks/body.py": "the same parameter; and int8 networks decide for flows only",
-    "codegen/networks/recorded.py": "int8 networks decide for flows only: their recorded decisions",
+    "codegen/networks/recorded_decisions.py": "int8 networks decide for flows only: their recorded decisions",
     "codegen/networks/quantise.py": "int8 networks decide for flows only: the steps of their features",
     "codegen/networks/vectors.py": "int8 networks decide for flows only: walks near their point of rest",
     "emulator/bench/job.hpp": "the state of caches that is called other-flow",

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from decision.artefact.manifest import opened
-from decision.artefact.renamed import from_record
+from decision.artefact.renamed_keys import from_record
 from decision.ir.forest import Forest
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
@@ -520,7 +520,7 @@ def test_a_place_that_cannot_be_written_is_no_defect_of_rlcc(pipeline: Any, tmp_
 
 INTERRUPTED = {
     "rollout": "pyarrow.parquet.write_table",
-    "distill": "distill.fitted.boost.scrub",
+    "distill": "distill.fitted_student.boost.scrub",
     "emit": "codegen.emit.vectors_inc",
     "gate": "rlcc.reports.folder.markdown",
 }

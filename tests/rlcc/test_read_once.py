@@ -24,7 +24,7 @@ from decision.policy.student import NAME, load_student
 from emulator.firmware import read_firmware
 from rlcc import cli
 from rlcc.gate import gate
-from rlcc.gate.emitted import emitted
+from rlcc.gate.emission_check import emitted
 from teachers.load import load, load_with_layout
 from teachers.teacher import Teacher
 from verify.check.boundary import checked
@@ -56,12 +56,15 @@ def vanishing(folders: list[Path]) -> Callable[[Path, str], Opened]:
     ("module", "arguments"),
     [
         ("rlcc.gate.gate", ("gate", "firmware", "--recipe", "good.toml", "--run-on-host", "--out", "verdict")),
-        ("rlcc.gate.emitted", ("emulate", "firmware")),
-        ("rlcc.gate.emitted", ("cycles", "firmware")),
-        ("rlcc.gate.emitted", ("verify", "firmware", "--teacher", "teacher", "--properties", "all", "--out", "c.json")),
-        ("rlcc.gate.emitted", ("verify", "firmware", "--check", "certificate/certificate.json")),
-        ("rlcc.gate.emitted", ("verify", "firmware", "--bound")),
-        ("rlcc.gate.emitted", ("evaluate", "firmware", "--scenario", "many-to-one:2", "--duration", "2 ms")),
+        ("rlcc.gate.emission_check", ("emulate", "firmware")),
+        ("rlcc.gate.emission_check", ("cycles", "firmware")),
+        (
+            "rlcc.gate.emission_check",
+            ("verify", "firmware", "--teacher", "teacher", "--properties", "all", "--out", "c.json"),
+        ),
+        ("rlcc.gate.emission_check", ("verify", "firmware", "--check", "certificate/certificate.json")),
+        ("rlcc.gate.emission_check", ("verify", "firmware", "--bound")),
+        ("rlcc.gate.emission_check", ("evaluate", "firmware", "--scenario", "many-to-one:2", "--duration", "2 ms")),
     ],
     ids=["gate", "emulate", "cycles", "prove", "check", "bound", "evaluate"],
 )

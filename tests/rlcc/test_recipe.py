@@ -7,7 +7,7 @@ import pytest
 
 from decision.artefact.errors import InputError
 from rlcc.recipe import GateOptions, load_recipe, teacher_path
-from rlcc.shipped import recipes
+from rlcc.shipped_recipes import recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from decision.artefact.documents import _models, validate
 from decision.artefact.errors import InputError
-from decision.artefact.renamed import from_record, new_names, recorded
+from decision.artefact.renamed_keys import from_record, new_names, recorded
 from distill.options import DistillOptions
 from rlcc.commands.distill import command as distill_command
 from rlcc.commands.emit import command as emit_command

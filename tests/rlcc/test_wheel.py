@@ -21,7 +21,7 @@ import pytest
 import emulator._fast
 import netsim._core
 import teachers._mkl
-from rlcc.shipped import FOLDER, recipes
+from rlcc.shipped_recipes import FOLDER, recipes
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("decision", "netsim", "teachers", "distill", "codegen", "emulator", "verify", "rlcc")
@@ -163,7 +163,7 @@ def test_a_folder_of_the_user_does_not_stand_in_for_ours(shadows: Path, installe
     for command in ("verify", "demo", "emit"):
         done = run("-m", "rlcc", command, "--help")
         assert (done.returncode, done.stderr) == (0, "")
-    demo = run("-c", "import sys; sys.path.pop(0); from rlcc.shipped import recipes; print(recipes()['rl-cc'])")
+    demo = run("-c", "import sys; sys.path.pop(0); from rlcc.shipped_recipes import recipes; print(recipes()['rl-cc'])")
     assert Path(demo.stdout.strip()) == installed / "rlcc/shipped/recipes/rl-cc.toml"
 
 

@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 
 MASK32, MASK64 = 2**32 - 1, 2**64 - 1
-FRAME_BYTES, MOST_FRAMES, MOST_STEPS = 512, 8, 1_000_000
+FRAME_BYTES, MAX_FRAMES, MAX_STEPS = 512, 8, 1_000_000
 R_64_64, R_64_32 = 1, 10  # relocations: an address in a 16-byte load, a function in a call
 LD, LDX, ST, STX, ALU32, JMP, JMP32, ALU64 = range(8)
 Read = Callable[[int], int]
@@ -59,7 +59,7 @@ class Machine:
         registers[1 : 1 + len(arguments)] = arguments
         with self._frame() as frame:
             registers[10] = frame + FRAME_BYTES
-            return self._run(self.functions[function], registers, [MOST_STEPS], 1)
+            return self._run(self.functions[function], registers, [MAX_STEPS], 1)
 
     def _load(self, path: Path) -> None:
         with path.open("rb") as file:
@@ -155,7 +155,7 @@ class Machine:
             elif i.code == 0x95:
                 return registers[0]
             elif i.code == 0x85 and i.src == 1:
-                if frames == MOST_FRAMES:
+                if frames == MAX_FRAMES:
                     raise Fault("calls are nested too deeply")
                 with self._frame() as frame:
                     inner = [None, *registers[1:6], None, None, None, None, frame + FRAME_BYTES]

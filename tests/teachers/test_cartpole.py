@@ -16,9 +16,9 @@ import torch
 from decision.policy.policy import Policy
 from teachers.ddqn import Learner
 from teachers.ddqn_options import Ddqn
+from teachers.determinism import same_sums
 from teachers.ppo import ENDED, OPEN, PpoLearner, PpoRollout
 from teachers.ppo_options import Ppo
-from teachers.sums import same_sums
 from teachers.transitions import Transitions
 
 STEPS, LEARN_FROM, EVERY, UPDATES = 50_000, 1_000, 256, 128

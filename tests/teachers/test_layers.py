@@ -241,7 +241,7 @@ def test_what_only_a_teacher_has_is_no_firmware_network(make_policy: Any) -> Non
     """No int8 network, no training here, no proof of the deviation: refused by its key."""
     from codegen.networks.quantise import check
     from teachers.networks import PolicyNetwork
-    from verify.check.beside import CheckedTeacher, Refused
+    from verify.check.teacher_distance import CheckedTeacher, Refused
     from verify.deviation.network import Network
 
     for policy in (

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from netsim import Network, Simulation, assembly
 from netsim.network import MS, US
 from netsim.policies import native
-from teachers.randomisation import AS_EVER, Randomisation, draw, first_rates, with_base_rtt
+from teachers.randomisation import NO_RANDOMISATION, Randomisation, draw, first_rates, with_base_rtt
 
 EVERYTHING = Randomisation.model_validate(
     {
@@ -28,7 +28,7 @@ EVERYTHING = Randomisation.model_validate(
 
 
 def test_nothing_drawn_is_the_default() -> None:
-    around = draw("many-to-one:4", AS_EVER, np.random.default_rng(1), 1, MS)
+    around = draw("many-to-one:4", NO_RANDOMISATION, np.random.default_rng(1), 1, MS)
     assert (around.scenario, around.network, around.decision_latency_ps) == ("many-to-one:4", Network(), 900_000)
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from decision.artefact.documents import _models, validate
 from decision.artefact.errors import InputError
-from decision.artefact.renamed import new_names
+from decision.artefact.renamed_keys import new_names
 from teachers.credit import Credit
 from teachers.curriculum import TrainConfig
 from teachers.ddpg_options import DdpgConfig

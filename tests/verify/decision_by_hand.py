@@ -12,7 +12,7 @@ from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.vectors import Layout
 from verify.check.judge import Cut, Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.trusted.calibrate_programs import encode
 from verify.trusted.costs import cycle_model
 

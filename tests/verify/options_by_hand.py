@@ -25,7 +25,7 @@ from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
 from verify.check.judge import Cut, Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.prover.certify import _prove
 from verify.prover.prove import ENTRY, Proof, prove
 from verify.prover.prove import Limits as ProofLimits

@@ -5,7 +5,7 @@ from emulator.build import Build
 from emulator.profile import load_profile
 from emulator.vectors import Layout
 from verify.check.judge import Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.code.failures import Failure
 from verify.prover.prove import ENTRY, Attempt, Limits, Proof, prove
 from verify.trusted.costs import cycle_model

@@ -14,9 +14,9 @@ import numpy as np
 from decision.artefact.errors import InputError
 from decision.ir.arrays import Integers
 from decision.ir.interpret import trace
-from verify.behaviour.contexts import MOST, Contexts, Fields, only
-from verify.behaviour.decided import Decided
+from verify.behaviour.contexts import MAX_CONTEXTS, Contexts, Fields, only
 from verify.behaviour.finding import Finding, judged
+from verify.behaviour.split_decision import Decided
 from verify.trusted import wording
 from verify.trusted.properties import NoCycle
 
@@ -52,8 +52,10 @@ def circles(decision: Decided) -> Circles:
     fields, count = contexts.all()
     seen = list(decision.seen)
     axes = [_levels(decision, contexts, node) for node in seen]
-    if (total := int(np.prod([float(len(axis)) for axis in axes]) * count)) > MOST:
-        raise InputError(f"{total} kinds of contexts and of what is seen are too many to follow; {MOST} are not")
+    if (total := int(np.prod([float(len(axis)) for axis in axes]) * count)) > MAX_CONTEXTS:
+        raise InputError(
+            f"{total} kinds of contexts and of what is seen are too many to follow; {MAX_CONTEXTS} are not"
+        )
     combined = np.asarray(list(product(*axes)), dtype=np.int64)
     levels = np.repeat(combined, count, axis=0)
     now = {name: np.tile(fields[name], len(combined)) for name in contexts.edges}

@@ -8,9 +8,9 @@ from decision.artefact.errors import InputError
 from decision.ir.arrays import Integers
 from decision.ir.interface import STORAGE_RANGE
 from decision.ir.program import Op
-from verify.behaviour.decided import Decided
+from verify.behaviour.split_decision import Decided
 
-MOST = 1 << 22
+MAX_CONTEXTS = 1 << 22
 """Contexts that are all followed."""
 
 Fields = dict[str, Integers]
@@ -51,8 +51,8 @@ class Contexts:
             least, most = STORAGE_RANGE[self.storage[name]]
             cuts = cuts[(cuts >= least) & (cuts < most)]
             axes[name] = np.clip(0, np.append(least, cuts + 1), np.append(cuts, most))
-        if (count := int(np.prod([float(len(axis)) for axis in axes.values()]))) > MOST:
-            raise InputError(f"{count} kinds of contexts are too many to follow; {MOST} are not")
+        if (count := int(np.prod([float(len(axis)) for axis in axes.values()]))) > MAX_CONTEXTS:
+            raise InputError(f"{count} kinds of contexts are too many to follow; {MAX_CONTEXTS} are not")
         grid = np.meshgrid(*axes.values(), indexing="ij")
         return {name: column.reshape(-1) for name, column in zip(axes, grid, strict=True)}, count
 

@@ -13,10 +13,10 @@ from decision.policy.student import NAME
 from emulator.firmware import PROGRAM, Firmware
 from verify.behaviour import loops, steps
 from verify.behaviour.circles import Circles, circles, no_cycle
-from verify.behaviour.decided import decided
 from verify.behaviour.finding import Finding
 from verify.behaviour.loops import Loop
 from verify.behaviour.order import ascending
+from verify.behaviour.split_decision import decided
 from verify.trusted.certificate import FindingClaim, PropertyClaim
 from verify.trusted.properties import (
     Ascending,

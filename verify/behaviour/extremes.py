@@ -9,7 +9,7 @@ from decision.ir.arrays import Integers
 from verify.behaviour.cells import Boxes, Cells
 
 AT_ONCE = 256
-MOST_BOXES = 400_000
+MAX_BOXES = 400_000
 """Boxes looked into before an extreme is given up as a bound."""
 
 
@@ -31,7 +31,7 @@ def greatest(cells: Cells, box: Boxes, upper: Callable[[Boxes], Integers], floor
     and in a box of one cell it is its value there; the function of a box's own corner is a value that is attained."""
     best, cell, waiting = floor, None, box
     bound, looked = upper(box), 0
-    while len(waiting) and looked < MOST_BOXES:
+    while len(waiting) and looked < MAX_BOXES:
         order = np.argsort(-bound, kind="stable")
         now, later = order[:AT_ONCE], order[AT_ONCE:]
         front, waiting, bound = waiting.only(now), waiting.only(later), bound[later]

@@ -19,12 +19,12 @@ from decision.policy.features import PccRlCongestion, RlCcCongestion
 from decision.policy.policy import Observation
 from verify.behaviour.circles import Circles
 from verify.behaviour.contexts import Contexts, Fields, only
-from verify.behaviour.decided import ONE, Decided, cone
 from verify.behaviour.extremes import greatest
 from verify.behaviour.finding import Finding, judged
+from verify.behaviour.split_decision import ONE, Decided, cone
 from verify.trusted import wording
 from verify.trusted.properties import FixedPoint, NoRiseAbove, Recovers, Yields
-from verify.trusted.wording import MOST_DECISIONS, share_of_line
+from verify.trusted.wording import MAX_DECISIONS, share_of_line
 
 GROWS = ("response_ns", "queue_bytes")
 RISING = (Op.ADD, Op.SHL, Op.SHR, Op.MUL_SHR, Op.MIN, Op.MAX)
@@ -161,7 +161,7 @@ def yields(loop: Loop, asked: Yields) -> list[Finding]:
 
 def _within(loop: Loop, kind: str, says: str, limit: int | None, rtt_ns: int, start: int, end: int) -> Finding:
     """How many decisions it takes from every history: all are followed, those that nothing tells apart together.
-    InputError where more than ``MOST_DECISIONS`` are allowed and some flows take more."""
+    InputError where more than ``MAX_DECISIONS`` are allowed and some flows take more."""
     contexts = Contexts.of(loop.decision)
     history, count = contexts.all()
     now = first = loop.settled(np.full(count, start, dtype=np.int64), history)
@@ -169,7 +169,7 @@ def _within(loop: Loop, kind: str, says: str, limit: int | None, rtt_ns: int, st
     known: dict[bytes, int] = {}
     furthest: list[int] = []
     """Of the flows that are left, decision by decision: the rate that is furthest from the end."""
-    for decisions in range(1, MOST_DECISIONS + 1):
+    for decisions in range(1, MAX_DECISIONS + 1):
         values = loop.values(np.asarray([rtt_ns]), now)
         now = {f.name: values[f.node] for f in loop.decision.program.state}
         left = now["rate_q30"] < end if end > start else now["rate_q30"] > end
@@ -186,8 +186,8 @@ def _within(loop: Loop, kind: str, says: str, limit: int | None, rtt_ns: int, st
             return Finding(kind, says, "fails", value, _told(first, int(origin[0])))
         known[key] = len(furthest)
         furthest.append(int(now["rate_q30"].min() if end > start else now["rate_q30"].max()))
-    if limit is not None and limit > MOST_DECISIONS:
-        raise InputError(f"after {MOST_DECISIONS} decisions some flows are still on their way")
+    if limit is not None and limit > MAX_DECISIONS:
+        raise InputError(f"after {MAX_DECISIONS} decisions some flows are still on their way")
     value = wording.LONGER
     return Finding(kind, says, judged(None if limit is None else False), value, _told(first, int(origin[0])))
 

@@ -10,9 +10,9 @@ from decision.artefact.errors import InputError
 from decision.ir.arrays import Integers
 from decision.ir.program import Op
 from verify.behaviour.cells import FAR, Boxes
-from verify.behaviour.decided import ONE, Decided
 from verify.behaviour.extremes import Extreme, greatest
 from verify.behaviour.finding import Finding, judged
+from verify.behaviour.split_decision import ONE, Decided
 from verify.trusted import wording
 from verify.trusted.properties import Monotone, Step
 

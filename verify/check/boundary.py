@@ -21,11 +21,11 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, of_kind
 from emulator.core import buildable
 from verify.check.behaviour import behaviour_again
-from verify.check.beside import TeacherNetwork, distance_again
 from verify.check.proofs import Contradiction, Proofs
 from verify.check.recheck import Progress, Recheck, calibrated_again, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.check.subject import student_of
+from verify.check.teacher_distance import TeacherNetwork, distance_again
 from verify.trusted.certificate import Certificate
 from verify.trusted.machine import IllegalInstruction
 

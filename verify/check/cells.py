@@ -18,8 +18,8 @@ from decision.policy.rate import multiplied
 from decision.policy.student import Student
 from verify.check.refused import Refused
 
-MOST_CELLS = 1 << 22
-MOST_COLUMNS = 32
+MAX_CELLS = 1 << 22
+MAX_COLUMNS = 32
 """Axes that an array of NumPy has in every version that rlcc runs with."""
 ONE = 1 << ACTION_BITS
 """A multiplier of 1, Q16."""
@@ -57,7 +57,7 @@ class Table:
             cuts = np.asarray(thresholds.get(c, []), dtype=np.int64)
             edges.append(cuts[(cuts >= low) & (cuts < high)])
         shape = [len(cuts) + 1 for cuts in edges]
-        if prod(shape) > MOST_CELLS or len(shape) > MOST_COLUMNS:
+        if prod(shape) > MAX_CELLS or len(shape) > MAX_COLUMNS:
             raise Refused(
                 f"a forest of {prod(shape)} cells of {len(shape)} columns is too large to decide its properties again"
             )

@@ -9,12 +9,12 @@ asked about what all of them know.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from verify.check.known import Known
+from verify.check.path_facts import Known
 from verify.check.refused import Refused
 from verify.trusted.machine import Instruction
 
 START = -1
-MOST_CHAINS = 20_000
+MAX_CHAINS = 20_000
 Key = tuple[int, Instruction | None]
 """A cut's number (START: the call) and the instruction before it, where that matters for the cycles."""
 
@@ -90,8 +90,8 @@ class Chains:
 
     def _count(self, limit: int) -> None:
         self._tried += 1
-        if self._tried > MOST_CHAINS:
-            raise Refused(f"more than {MOST_CHAINS} chains of paths may cost more than {limit} cycles")
+        if self._tried > MAX_CHAINS:
+            raise Refused(f"more than {MAX_CHAINS} chains of paths may cost more than {limit} cycles")
 
     def _known_impossible(self, chain: list[Path]) -> bool:
         taken = {id(path) for path in chain}

@@ -21,7 +21,7 @@ from verify.trusted import wording
 from verify.trusted.certificate import FindingClaim
 from verify.trusted.properties import NoCycle
 
-MOST_STATES = 1 << 22
+MAX_STATES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class _Map:
         seen = history.seen
         fields = tuple(name for name in history.names if history.root(name) not in seen)
         made = _Map(history, {node: history.levels(node) for node in seen}, fields)
-        if made.count > MOST_STATES:
+        if made.count > MAX_STATES:
             raise Refused(f"{made.count} states of levels and past decisions are too many to follow again")
         return made
 

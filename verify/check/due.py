@@ -10,8 +10,8 @@ Hence a flow goes through the states of the program without the rule, whatever l
 from decision.artefact.errors import InputError
 from decision.ir.program import Op, Program
 from decision.policy.once_per_rtt import answers_of, decides_once
-from verify.check.known import Known, Oracle, bounded
 from verify.check.meaning import Meaning, input_word
+from verify.check.path_facts import Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.solver import Undecided
 from verify.check.terms import TRUE, make, negate

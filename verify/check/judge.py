@@ -16,15 +16,15 @@ from emulator.memory_map import CONSTANTS_BASE
 from emulator.objects import Image
 from emulator.vectors import Layout
 from verify.check.chains import START, Chains, Key, Path
-from verify.check.counted import counted
-from verify.check.known import Bounds, Known, Oracle, bounded
+from verify.check.comparison_counts import counted
 from verify.check.layout import fields_of, structures_of
+from verify.check.leaf_sums import sum_range
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word
 from verify.check.notation import NAME, NUMBER, TOKEN, evaluate, names_in
+from verify.check.path_facts import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
-from verify.check.shared import LaneMemory, Shared
+from verify.check.shared_values import LaneMemory, Shared
 from verify.check.solver import Undecided
-from verify.check.sums import sum_range
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extract, make, negate, part, var
 from verify.check.walk import A0, SP, Bytes, Code, Lane, at_call, pointer, step
 from verify.trusted.costs import CycleModel
@@ -36,10 +36,10 @@ MEMORY = re.compile(r"(frame|context|action)([+-][0-9]{1,6}):([124])")
 EQUAL = re.compile(r"\(eq node\.([0-9]{1,9}) (.+)\)")
 DEFINED = (Op.ADD, Op.SUB, Op.WRAP_SUB, Op.SHL, Op.SHR, Op.MIN, Op.MAX, Op.GT, Op.EQ, Op.SELECT)
 """Operators whose meaning is added to what is known behind a cut: those that a solver decides quickly."""
-MOST_OPERATORS = 8
+MAX_OPERATORS = 8
 WRITTEN = ("context", "action")
 """Structures that the function writes."""
-MOST_PATHS = 50_000
+MAX_PATHS = 50_000
 """A certificate without enough cuts would keep the checker for ever."""
 
 
@@ -151,8 +151,8 @@ class Judge:
                         raise
                 continue
             self.walked += 1
-            if self.walked > MOST_PATHS:
-                raise Refused(f"more than {MOST_PATHS} paths lie between the cuts; this certificate cannot be followed")
+            if self.walked > MAX_PATHS:
+                raise Refused(f"more than {MAX_PATHS} paths lie between the cuts; this certificate cannot be followed")
             self.deepest = max(self.deepest, lane.deepest)
 
     def _matters(self, lane: Lane) -> Instruction | None:
@@ -196,7 +196,7 @@ class Judge:
         made of anything else but inputs."""
         nodes, todo, seen, found = self.program.nodes, [n], {n}, set[int]()
         for k in todo:
-            if nodes[k].op not in DEFINED or len(todo) > MOST_OPERATORS:
+            if nodes[k].op not in DEFINED or len(todo) > MAX_OPERATORS:
                 return set()
             found |= {a for a in nodes[k].args if a in held}
             between = {a for a in nodes[k].args if nodes[a].args and a not in held} - seen

@@ -25,8 +25,8 @@ from verify.trusted import wording
 from verify.trusted.certificate import FindingClaim, Verdict
 from verify.trusted.properties import FixedPoint, NoRiseAbove
 
-MOST_CONTEXTS = 1 << 22
-MOST_STATES = 1 << 24
+MAX_CONTEXTS = 1 << 22
+MAX_STATES = 1 << 24
 RATE_BITS = 32
 
 
@@ -124,7 +124,7 @@ class Journey:
     def finding(self, says: str, limit: int | None, told: list[FindingClaim]) -> FindingClaim:
         """``told``: where it says that a flow is followed in vain, its witness shows that, and no other is followed."""
         if [each.value for each in told] == [wording.LONGER]:
-            if limit is not None and limit > wording.MOST_DECISIONS:
+            if limit is not None and limit > wording.MAX_DECISIONS:
                 raise Refused(f"{says}: {wording.LONGER} does not decide it")
             return finding(says, judged(None if limit is None else False), wording.LONGER)
         ways = self.ways
@@ -144,7 +144,7 @@ class Journey:
         now = {name: np.asarray([value]) for name, value in context.items()}
         if claim.value == wording.LONGER:
             arrived = False
-            for _ in range(wording.MOST_DECISIONS):
+            for _ in range(wording.MAX_DECISIONS):
                 now = self.after(now)
                 arrived = arrived or bool(self.arrived(now["rate_q30"])[0])
         else:
@@ -158,7 +158,7 @@ class Journey:
     def ways(self) -> "Ways":
         """From a context of every kind, each state on the way visited once."""
         history = self.path.history
-        contexts = history.kinds(MOST_CONTEXTS)
+        contexts = history.kinds(MAX_CONTEXTS)
         count = len(next(iter(contexts.values()))) if contexts else 1
         contexts["rate_q30"] = np.full(count, self.start, dtype=np.int64)
         begin = front = self._keys(contexts, count)
@@ -170,8 +170,8 @@ class Journey:
             keys.append(front)
             following.append(np.where(self.arrived(contexts["rate_q30"]), -1, after))
             known = np.union1d(known, front)
-            if len(known) > MOST_STATES:
-                raise Refused(f"more than {MOST_STATES} states lie between the rates; they are not followed again")
+            if len(known) > MAX_STATES:
+                raise Refused(f"more than {MAX_STATES} states lie between the rates; they are not followed again")
             new, rows = np.unique(following[-1], return_index=True)
             fresh = (new >= 0) & ~np.isin(new, known, assume_unique=True)
             front, contexts = new[fresh], {name: column[rows[fresh]] for name, column in contexts.items()}

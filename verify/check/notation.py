@@ -12,7 +12,7 @@ NUMBER = re.compile(r"-?[0-9]{1,20}")
 NAME = re.compile(r"(node|tree|sum)\.([0-9]{1,9})")
 INPUT = re.compile(r"(event|params|context|register|pointer)\.\w+")
 OPERATIONS = {"and": "bvand", "or": "bvor", "xor": "bvxor", "srl": "bvlshr", "sra": "bvashr", "sll": "bvshl"}
-MOST_CHARACTERS = 20_000
+MAX_CHARACTERS = 20_000
 """Of one expression; rlcc's have less than a hundred."""
 QUESTIONS = {"sltu": "bvult", "slt": "bvslt", "eq": "="}
 
@@ -24,8 +24,8 @@ def names_in(text: str) -> set[str]:
 
 def evaluate(text: str, meaning: Meaning) -> Term:
     """The word that an expression stands for. Refused where it is none, or longer than any that rlcc writes."""
-    if len(text) > MOST_CHARACTERS:
-        raise Refused(f"the certificate has an expression of {len(text)} characters, more than {MOST_CHARACTERS}")
+    if len(text) > MAX_CHARACTERS:
+        raise Refused(f"the certificate has an expression of {len(text)} characters, more than {MAX_CHARACTERS}")
     open_: list[tuple[str, list[Term]]] = [("", [])]  # expressions that are not closed: operation, operands so far
     tokens = iter(TOKEN.findall(text))
     for token in tokens:

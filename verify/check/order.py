@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from decision.ir.interpret import evaluate
 from decision.ir.program import Op, Program
-from verify.check.known import Known, Oracle, bounded
 from verify.check.meaning import Meaning, free_range
+from verify.check.path_facts import Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.solver import Undecided
 from verify.check.terms import make, var

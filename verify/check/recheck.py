@@ -16,7 +16,7 @@ from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
 from emulator.vectors import outputs
 from verify.check.judge import Cut, Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.check.proofs import Proofs
 from verify.check.refused import Refused
 from verify.trusted.calibrate import calibrate, core_version

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from decision.ir.interface import GROUPS
-from verify.check.known import Known, Oracle
 from verify.check.meaning import signs
+from verify.check.path_facts import Known, Oracle
 from verify.check.refused import Refused
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, part, var
 from verify.trusted.costs import CycleModel
 from verify.trusted.machine import BRANCHES, LOADS, STORES, Instruction
 
 RA, SP, A0 = 1, 2, 10
-MOST_STEPS, MOST_ENTRIES = 100_000, 4096
+MAX_STEPS, MAX_ENTRIES = 100_000, 4096
 Bytes = dict[int, Term]
 
 
@@ -82,8 +82,8 @@ def step(code: Code, lane: Lane) -> Iterator[Lane]:
     i = code.instructions.get(lane.pc)
     if i is None:
         raise Refused(f"a path leaves the code at {lane.pc:#x}")
-    if lane.steps > MOST_STEPS:
-        raise Refused(f"a path of more than {MOST_STEPS} instructions at {lane.pc:#x}: a loop")
+    if lane.steps > MAX_STEPS:
+        raise Refused(f"a path of more than {MAX_STEPS} instructions at {lane.pc:#x}: a loop")
     if i.name in BRANCHES:
         op, when = QUESTIONS[i.name]
         for side, after in fork(code, lane, make(op, _read(lane, i.rs1), _read(lane, i.rs2))):
@@ -178,7 +178,7 @@ def _places(code: Code, lane: Lane, i: Instruction) -> Iterator[tuple[Lane, str,
         return
     low, high = lane.known.span(address)
     size = LOADS[i.name]
-    if (high - low) // size >= MOST_ENTRIES:
+    if (high - low) // size >= MAX_ENTRIES:
         raise Refused(f"the load at {lane.pc:#x} is from an address that is not known")
     aligned = make("=", make("bvand", address, const(size - 1)), const(0))  # asked once, not of each that is not
     every = size if lane.known.decide(aligned, code.oracle) is TRUE else 1

@@ -16,7 +16,7 @@ from verify.trusted.machine import BRANCHES, LOADS, STORES, Instruction
 RA, SP = 1, 2
 KEPT = (1, 2, 3, 4, 8, 9, *range(18, 28))
 RETURNED = (10, *KEPT)
-MOST_POSITIONS = 300_000
+MAX_POSITIONS = 300_000
 
 Slot = tuple[int, int]
 """Offset from the stack pointer at the call, and bytes."""
@@ -68,8 +68,8 @@ def _expand(
     waiting: list[tuple[int, list[int]]] = []
     returns: list[int] = []
     for address in order:
-        if len(positions) > MOST_POSITIONS:
-            raise Refused("too-large", address, f"more than {MOST_POSITIONS} instructions over all chains of calls")
+        if len(positions) > MAX_POSITIONS:
+            raise Refused("too-large", address, f"more than {MAX_POSITIONS} instructions over all chains of calls")
         place[address] = here = len(positions)
         instruction = code[address]
         positions.append(Position(instruction))

@@ -1,7 +1,7 @@
 """The distance of a student from its teacher over all states, as a claim: a bound, and a state that nearly attains it.
 
-The bound is sound (verify.deviation.furthest over all of verify.deviation.histories). The state's own distance is found
-by branch and bound over its neighbourhood, so that both ends are sure: what lies between them is the gap.
+The bound is sound (verify.deviation.branch_and_bound over all of verify.deviation.histories). The state's own distance
+is found by branch and bound over its neighbourhood, so that both ends are sure: what lies between them is the gap.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from decision.policy.neighbourhood import Around
 from decision.policy.policy import Policy
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from verify.deviation.furthest import ONE, FurthestSearch
+from verify.deviation.branch_and_bound import ONE, FurthestSearch
 from verify.deviation.histories import histories
 from verify.deviation.network import Network
 from verify.trusted.deviation import TeacherClaim
@@ -32,7 +32,7 @@ ROUNDINGS = 2
 """And at least so many times what float32 can make of the teacher's action, of which two programs know two bounds."""
 PLACES = 1e6
 """What is told is rounded outwards to so many parts."""
-MOST_PIECES = 200_000
+MAX_PIECES = 200_000
 """Of a neighbourhood; then its ends are bounds that are not as close."""
 
 
@@ -99,7 +99,7 @@ def _greatest(network: Network, low: Floats, high: Floats, sign: float) -> float
         output, error = network.outputs((waiting[0] + waiting[1]) / 2)
         reached = max(reached, float(network.signed(sign * output - error, sign)[0].max()))
         pieces += len(bounds)
-        ends = bounds <= reached + (TOLERANCE / 8 if pieces < MOST_PIECES else np.inf)
+        ends = bounds <= reached + (TOLERANCE / 8 if pieces < MAX_PIECES else np.inf)
         ended = max([ended, *bounds[ends].tolist()])
         least, most = waiting[0][~ends], waiting[1][~ends]
         column = ((most - least) * network.rise).argmax(axis=1, keepdims=True)

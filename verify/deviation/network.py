@@ -50,7 +50,7 @@ class RoundedLayer:
         return centre - spread, centre + spread
 
 
-MOST_RISE = 1e30
+MAX_RISE = 1e30
 """Of an output with a feature: far above any that a float32 network with 32-bit features can use."""
 
 
@@ -93,7 +93,7 @@ class Network:
             bias = weights.get(f"{name}.bias")
             layers.append(RoundedLayer(weight, np.zeros(len(weight)) if bias is None else bias.astype(np.float64)))
         network = Network(policy.observation, policy.action, tuple(layers))
-        if not (network.rise < MOST_RISE).all():
+        if not (network.rise < MAX_RISE).all():
             raise InputError(f"{policy.name} has weights so large that its outputs overflow; train or export it again")
         return network
 

@@ -26,7 +26,7 @@ from verify.trusted.certificate import CutClaim
 
 FEW_JOINS = 2
 """So many joins at an address are cuts however few lanes they join."""
-MOST_JOINS, FEWEST_EACH, FEWEST_LANES = 64, 8, 128
+MAX_JOINS, MIN_EACH, MIN_LANES = 64, 8, 128
 """So many joins at an address are cuts where they join so many lanes each on average, and so many in all: fewer lanes
 the checker follows as quickly by themselves."""
 QUICKLY, QUICKLY_MULTIPLIED = 20_000, 2_000
@@ -47,7 +47,7 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
     joins, lanes = Counter(m.number for m in meetings), Counter[int]()
     for meeting in meetings:
         lanes[meeting.number] += len(meeting.origins)
-    wide = {n for n in joins if joins[n] <= MOST_JOINS and lanes[n] >= max(FEWEST_LANES, FEWEST_EACH * joins[n])}
+    wide = {n for n in joins if joins[n] <= MAX_JOINS and lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
     chosen = [m for m in meetings if joins[m.number] <= FEW_JOINS or m.number in wide]
     cuts = [(m.number, _cut(run, m, ahead=False)) for m in chosen if joins[m.number] <= FEW_JOINS]
     apart = [(m.number, _cut(run, m, ahead=True)) for m in chosen if joins[m.number] > FEW_JOINS]

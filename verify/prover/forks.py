@@ -11,14 +11,14 @@ from decision.ir.arrays import Bools
 from verify.code.failures import Refused
 from verify.prover import bits
 from verify.prover.expressions import FIRST, UNKNOWN
-from verify.prover.implied import by_common_factor, by_neighbours, implied_in
+from verify.prover.implications import by_common_factor, by_neighbours, implied_in
 from verify.prover.intervals import Truth, preimage, simple, truth
 from verify.prover.lanes import Ints, Lanes, constants, joined, pairs
 from verify.prover.memory import address_of
 from verify.prover.spans import Spans
 from verify.prover.state import Fact, State
 
-MOST_ENTRIES = 4096
+MAX_ENTRIES = 4096
 """Of a table that is looked up at once."""
 
 
@@ -203,7 +203,7 @@ def split_addresses(state: State, lanes: Lanes, address: Ints, step: int) -> tup
             continue
         low, high = state.pool.range(int(word))
         low, high = max(low, state.constants[0] - step), min(high, state.constants[0] + len(state.constants[1]) + step)
-        if high - low > MOST_ENTRIES * step:
+        if high - low > MAX_ENTRIES * step:
             raise Refused("load-address", 0, f"a look-up at {state.pool.text(int(word))} has too many cases")
         covered = np.zeros(len(rows), dtype=np.int64)
         base, _ = preimage(state.pool, int(word), [(0, (1 << 32) - 1)])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from verify.prover.expressions import FIRST, MODULUS, WORD, Pool, signed
 
 Interval = tuple[int, int]
-MOST_TURNS = 4
+MAX_TURNS = 4
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _mask(pool: Pool, e: int) -> int:
     if mask >= FIRST or mask & (mask + 1):
         return 0
     low, high = pool.range(word)
-    return mask if high // (mask + 1) - low // (mask + 1) < MOST_TURNS else 0
+    return mask if high // (mask + 1) - low // (mask + 1) < MAX_TURNS else 0
 
 
 def preimage(pool: Pool, e: int, image: list[Interval]) -> tuple[int, list[Interval]]:

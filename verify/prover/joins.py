@@ -19,15 +19,15 @@ from decision.ir.arrays import Bools
 from decision.ir.program import Op, Program
 from verify.code.graph import Graph
 from verify.prover.expressions import FIRST, UNKNOWN, WORD
-from verify.prover.implied import contradicted
+from verify.prover.implications import contradicted
 from verify.prover.lanes import Ints, Lanes, mixed
-from verify.prover.partial import part_of_sum
+from verify.prover.partial_sums import part_of_sum
 from verify.prover.specialise import Cuts, View
 from verify.prover.state import Column, Fact, State
 from verify.trusted.costs import CycleModel
 
 SAMPLE = 3
-MOST_CAREFUL = 4000
+MAX_CAREFUL = 4000
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Joiner:
         if forgets or self._trees_done(view, lanes, columns, live, names):
             known = []
         kept = [lanes.values[n] for n in live if n not in names]
-        if self.careful and len(lanes) <= MOST_CAREFUL:
+        if self.careful and len(lanes) <= MAX_CAREFUL:
             held = self._held(lanes, columns, live, names)
             names_held = {n for n in self.computed if self.cuts.node(n) in held}
             wanted = _wanted(self.program, names_held)

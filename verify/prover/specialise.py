@@ -22,14 +22,14 @@ from decision.ir.program import Node, Op, Program
 from verify.prover.bits import asked, both, either
 from verify.prover.counts import TOGETHER, Counts, counts, inputs_of
 from verify.prover.expressions import FIRST, MODULUS, UNKNOWN, WORD, Pool
-from verify.prover.implied import by_common_factor, by_neighbours, implied_in
+from verify.prover.implications import by_common_factor, by_neighbours, implied_in
 from verify.prover.intervals import simple
 from verify.prover.lanes import FEW_LANES, Ints, Lanes, groups, pairs, words
 from verify.prover.spans import Spans, products
 from verify.prover.state import State
 
 HALF = MODULUS >> 1
-MOST_WORK = 4_000_000
+MAX_WORK = 4_000_000
 FAR = 1 << 62
 """Beyond what any feature is."""
 
@@ -232,7 +232,7 @@ class View:
         else:
             different = column[:1].tolist() if (column == column[0]).all() else np.unique(column).tolist()
         single = len(different) == 1
-        if len(different) * self.count > MOST_WORK:
+        if len(different) * self.count > MAX_WORK:
             return low, high
         for word in different:
             if word < FIRST:

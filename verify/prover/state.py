@@ -37,7 +37,7 @@ class State:
     counted: frozenset[frozenset[int]] = frozenset()
     """Of comparisons that the program only counts, the atoms that each is about: these stay words of 0 or 1."""
     implied: dict[tuple[int, int], bool | None] = field(default_factory=dict)
-    """What a set of facts, by its number, says about a condition (``verify.prover.implied``): asked again and again."""
+    """What a set of facts, by its number, says about a condition (``verify.prover.implications``)."""
     multiples: dict[Fact, list[AtMost]] = field(default_factory=dict)
     """What a comparison says if it holds, or if not, of multiples of a word (``verify.prover.multiples``)."""
     _fact_numbers: dict[frozenset[Fact], int] = field(default_factory=lambda: {frozenset(): 0})

@@ -18,7 +18,7 @@ import numpy as np
 from verify.prover.expressions import UNKNOWN, WORD
 from verify.prover.joins import Joiner, Meeting
 from verify.prover.lanes import Ints, Lanes, mixed
-from verify.prover.partial import part_of_sum
+from verify.prover.partial_sums import part_of_sum
 from verify.prover.specialise import View
 from verify.trusted.machine import LOADS
 
@@ -32,7 +32,7 @@ FEW_CELLS = 256
 """Of a word with so many intervals each is kept, of others the ends."""
 FARTHEST = 32
 """So many positions back it is looked for a place where it can be told."""
-MOST_PASSED = 128
+MAX_PASSED = 128
 """So many positions are kept for that, of all branches."""
 COMPARES = ("slt", "slti", "sltu", "sltiu")
 
@@ -80,7 +80,7 @@ class Watcher(Joiner):
         self.found: dict[int, Steps] = {}
         """By position."""
         self.passed: dict[int, tuple[int, Lanes]] = {}
-        """By position where no paths meet the one before it, and the lanes there; the last ``MOST_PASSED`` of them."""
+        """By position where no paths meet the one before it, and the lanes there; the last ``MAX_PASSED`` of them."""
 
     def look(self, number: int, lanes: Lanes) -> Lanes:
         position = self.graph.positions[number]
@@ -96,7 +96,7 @@ class Watcher(Joiner):
             self._keep_bounds(lanes, View(self.state, self.cuts, lanes, self.used(lanes, everything)), {})
             return lanes
         self.passed[number] = (int(lanes.before[0]), _copy(lanes))
-        if len(self.passed) > MOST_PASSED:
+        if len(self.passed) > MAX_PASSED:
             del self.passed[next(iter(self.passed))]
         if i.name in COMPARES or (i.name in LOADS and mixed(lanes.values[i.rs1])):
             last = next((n for n in self._back(number) if self._may_tell(n, self.passed[n][1])), None)

@@ -10,7 +10,7 @@ from verify.trusted.machine import LOADS, STORES, Instruction
 
 Place = tuple[str, int, int]
 """Region, offset, bytes."""
-MOST_MEMBERS = 1 << 16
+MAX_MEMBERS = 1 << 16
 """Of an address that is not one: so many places are looked at."""
 
 
@@ -128,7 +128,7 @@ class Memory:
 
 def _offsets(i: Instruction, address: Address, size: int, where: str) -> list[int]:
     """All that an address may be; refused where one is no multiple of its bytes."""
-    if address.offset.span // address.offset.step > MOST_MEMBERS:
+    if address.offset.span // address.offset.step > MAX_MEMBERS:
         raise Refused("load-address", i.address, f"{where} is from anywhere in {address.region}")
     offsets = [signed(offset % (1 << 32)) for offset in address.offset.members()]
     if any(offset % size for offset in offsets):

@@ -13,7 +13,7 @@ from verify.code.failures import Refused
 from verify.code.graph import KEPT, RA, SP
 from verify.ranges import words as ranges
 from verify.ranges.branches import RangeQuestion, outcome, question
-from verify.ranges.meeting import meeting_points
+from verify.ranges.join_points import meeting_points
 from verify.ranges.memory import Layout, Memory
 from verify.ranges.values import Address, AtCall, Value, apart, joined, moved
 from verify.ranges.words import MODULUS, Words
@@ -23,8 +23,8 @@ from verify.trusted.machine import BRANCHES, LOADS, STORES, Instruction, decode_
 
 END = -1
 """Where the decision returns to."""
-MOST_STEPS = 1_000_000
-MOST_BRANCHES = 400
+MAX_STEPS = 1_000_000
+MAX_BRANCHES = 400
 """Within each other: a loop that nothing but its inputs ends is noticed by this."""
 REGISTERS = 32
 FIRST_ARGUMENT = 10
@@ -113,7 +113,7 @@ class _Walker:
     def until(self, state: WalkState, stop: int, branches: int = 0, masked: bool = False) -> WalkState | None:
         """On to the instruction ``stop``; None where no input comes there. ``masked``: behind one of the answers of a
         comparison into a register; another one is not followed apart as well, they would multiply."""
-        if branches > MOST_BRANCHES:
+        if branches > MAX_BRANCHES:
             raise Refused("loop", state.pc, f"no end of the loop at {state.pc:#x} is shown")
         while state.pc != stop:
             instruction = self._fetched(state)
@@ -135,8 +135,8 @@ class _Walker:
 
     def _fetched(self, state: WalkState) -> Instruction:
         self.steps += 1
-        if self.steps > MOST_STEPS:
-            raise Refused("too-large", state.pc, f"more than {MOST_STEPS} instructions one after the other")
+        if self.steps > MAX_STEPS:
+            raise Refused("too-large", state.pc, f"more than {MAX_STEPS} instructions one after the other")
         if state.pc not in self.code:
             raise Refused("indirect-jump", max(state.pc, 0), f"a jump out of the code to {state.pc:#x}")
         return self.code[state.pc]

@@ -23,7 +23,7 @@ from emulator.objects import Image
 from verify.trusted.deviation import TeacherClaim
 
 FORMAT = 3
-AGAIN = "prove the firmware again, and all that this one claims of it"
+REMEDY = "prove the firmware again, and all that this one claims of it"
 FILES = {"program": PROGRAM, "source": "rlcc_policy.c", "header": "rlcc_policy.h", "student": "student.json"}
 
 ASSUMPTIONS = (
@@ -169,9 +169,9 @@ def witness_bytes(build: Build, witness: dict[str, int]) -> list[bytes]:
     try:
         return build.inputs(witness)
     except KeyError as error:
-        raise InputError(f"the certificate's witness lacks {error}; {AGAIN}") from None
+        raise InputError(f"the certificate's witness lacks {error}; {REMEDY}") from None
     except OverflowError as error:
-        raise InputError(f"the certificate's witness does not fit its structures ({error}); {AGAIN}") from None
+        raise InputError(f"the certificate's witness does not fit its structures ({error}); {REMEDY}") from None
 
 
 def image_hash(image: Image) -> str:
@@ -239,8 +239,8 @@ def certificate_of(content: bytes, path: str) -> Certificate:
     """The same of the file's bytes; ``path`` names it."""
     data = parse_json(content, path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InputError(f"{path} is no certificate of format {FORMAT}; {AGAIN}")
+        raise InputError(f"{path} is no certificate of format {FORMAT}; {REMEDY}")
     certificate = validate(Certificate, data, path)
     if content_hash(data) != certificate.hash:
-        raise InputError(f"{path} was changed after it was written: its content does not have its hash; {AGAIN}")
+        raise InputError(f"{path} was changed after it was written: its content does not have its hash; {REMEDY}")
     return certificate

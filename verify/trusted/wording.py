@@ -6,9 +6,9 @@ SEES_NOTHING = "more of what is seen never raises the multiplier", "the trees as
 """The property and its value where no signal is compared."""
 NO_REST = "at no congestion: it always rises, or always falls"
 NO_RISE = "it never rises"
-MOST_DECISIONS = 4096
+MAX_DECISIONS = 4096
 """Decisions that a flow is followed for on its way to a rate."""
-LONGER = f"not in {MOST_DECISIONS}"
+LONGER = f"not in {MAX_DECISIONS}"
 
 
 def exact(number: float) -> str:

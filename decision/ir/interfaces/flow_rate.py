@@ -35,7 +35,7 @@ RTT_BITS = 22
 INFLATION_BITS = 10
 """Fraction bits of the RTT inflation rtt / base_rtt."""
 
-LEAST_BASE_RTT_NS = 1025
+MIN_BASE_RTT_NS = 1025
 """Whose reciprocal, Q42, 32 bits hold."""
 
 RATES = (1, LINE_RATE_Q30)
@@ -50,7 +50,7 @@ QUEUES_BYTES = tuple(12 * delay for delay in DELAYS_NS)
 """What such delays are at 100 Gb/s, about."""
 RATE_LEVELS = (2**30, 2**26, 2**20, 2**16)
 SENT_BYTES = (256 << 10, 1 << 20, 1 << 30)
-BASE_RTTS_NS = (LEAST_BASE_RTT_NS, 8_192, 100_000, 1_000_000, 4_000_000)
+BASE_RTTS_NS = (MIN_BASE_RTT_NS, 8_192, 100_000, 1_000_000, 4_000_000)
 COUNTS = ("event.cnp_count", "event.nack_count", "event.sent_bytes")
 
 
@@ -108,7 +108,7 @@ FLOW_RATE = Interface(
             grows=(2**20, 2**32 - 1),
             levels=tuple(map(base_rtt_recip_q42, BASE_RTTS_NS)),
             factors=(1 << 29,),
-            settable=(2**20, base_rtt_recip_q42(LEAST_BASE_RTT_NS)),
+            settable=(2**20, base_rtt_recip_q42(MIN_BASE_RTT_NS)),
         ),
         Signal("rate_min_q30", "line rate / 2^30", "lowest rate of a flow", settable=RATES),
         Signal("rate_max_q30", "line rate / 2^30", "highest rate of a flow", settable=RATES),

@@ -14,7 +14,7 @@ from decision.ir.interface import Interface, Knob, LogUniform, Signal
 BINS = ("4k", "16k", "64k", "256k", "1m", "4m", "16m", "more")
 """By the greatest size of their flows, in binary units."""
 
-MOST_LEVELS = 8
+MAX_LEVELS = 8
 LEVELS = 4
 """In [AUTO]'s comparison (section 6)."""
 
@@ -66,5 +66,5 @@ def _interface(levels: int) -> Interface:
     )
 
 
-MLFQ = tuple(_interface(levels) for levels in range(2, MOST_LEVELS + 1))
+MLFQ = tuple(_interface(levels) for levels in range(2, MAX_LEVELS + 1))
 MLFQ_THRESHOLDS = MLFQ[LEVELS - 2]

@@ -26,11 +26,11 @@ from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.tape import FloatOp, TapeBuilder
 from decision.policy.actions.action import Action, sets_knobs
 
-MOST_ROWS = 256
+MAX_ROWS = 256
 """Of all groups together."""
 
 Row = dict[str, Annotated[int, Field(strict=True)]]
-Rows = Annotated[list[Row], Field(min_length=2, max_length=MOST_ROWS)]
+Rows = Annotated[list[Row], Field(min_length=2, max_length=MAX_ROWS)]
 
 
 class Choice(Action):
@@ -52,8 +52,8 @@ class Choice(Action):
                     raise ValueError(f"{where}row {number} sets {', '.join(row)}, row 0 sets {', '.join(table[0])}")
                 if row in table[:number]:
                     raise ValueError(f"{where}row {number} stands twice")
-        if self.outputs > MOST_ROWS:
-            raise ValueError(f"all groups together have {self.outputs} rows; give {MOST_ROWS} at the most")
+        if self.outputs > MAX_ROWS:
+            raise ValueError(f"all groups together have {self.outputs} rows; give {MAX_ROWS} at the most")
         return self
 
     @property

@@ -18,7 +18,7 @@ from decision.policy.features.flow import (
     RttInflation,
 )
 from decision.policy.features.generic import Bucket, Change, Decisions, Level, Present, PreviousKnob, Ratio
-from decision.policy.features.remembered import (
+from decision.policy.features.history_features import (
     AboveMinimum,
     DecayingCount,
     InARow,

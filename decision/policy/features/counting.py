@@ -15,7 +15,7 @@ Value = Annotated[int, Field(strict=True, ge=0, lt=2**32 - 1)]
 Values = Annotated[list[Value], Field(min_length=1, max_length=16)]
 Wanted = Mapping[str, int | list[int] | str]
 Where = Annotated[dict[Named, Value | Values | Named], Field(min_length=1)]
-MOST_SLOTS = 64
+MAX_SLOTS = 64
 
 
 class HowMany(Feature):
@@ -39,9 +39,9 @@ class HowMany(Feature):
 
     @model_validator(mode="after")
     def _several(self) -> "HowMany":
-        if not 1 <= self.last - self.first < MOST_SLOTS:
+        if not 1 <= self.last - self.first < MAX_SLOTS:
             raise ValueError(
-                f"{self.called} counts {self.slots}_{self.first} to {self.slots}_{self.last}; give 2 to {MOST_SLOTS}"
+                f"{self.called} counts {self.slots}_{self.first} to {self.slots}_{self.last}; give 2 to {MAX_SLOTS}"
             )
         for name, values in (*self.where.items(), *(self.less or {}).items()):
             if isinstance(values, list) and len(set(values)) < len(values):

@@ -37,7 +37,7 @@ from decision.ir.interfaces.flow_rate import (
 from decision.policy.features.feature import Feature, Place
 
 KIBIBYTE_BITS = 10
-MOST_FRACTION_BITS = 20
+MAX_FRACTION_BITS = 20
 """Of a congestion feature: its square and the rate's fraction as Q0.32 are one high word."""
 
 
@@ -135,7 +135,7 @@ class _Congestion(Feature):
     @property
     def fraction_bits(self) -> int:
         """Fraction bits of ``excess^2 * rate``: as many as leave room for eight times the target, 20 at the most."""
-        return min(MOST_FRACTION_BITS, 24 - _doublings((8 * self.target) ** 2))
+        return min(MAX_FRACTION_BITS, 24 - _doublings((8 * self.target) ** 2))
 
     @property
     def name(self) -> str:
@@ -151,7 +151,7 @@ class _Congestion(Feature):
         rate = place.in_force(CONTEXT_RATE_BITS)
         if CONGESTION_GAIN not in place.interface.param_names:
             return self._short(TimesRoot(excess, rate, self.fraction_bits, names, note))
-        full = TimesRoot(excess, rate, MOST_FRACTION_BITS, (names[0], "congestion_raw_q20"), note)
+        full = TimesRoot(excess, rate, MAX_FRACTION_BITS, (names[0], "congestion_raw_q20"), note)
         gain = CONGESTION_GAIN, GAIN_BITS
         names, note = ("congestion_held_q20", self.name), "at the operator's target"
         return self._short(OverRatio(full, TARGET_RATIO, *gain, self.fraction_bits, names, note))

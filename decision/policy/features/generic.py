@@ -24,9 +24,9 @@ from decision.ir.shares import AtLeast
 from decision.policy.features.feature import Feature, Place
 
 NAME = r"^[a-z][a-z0-9_]{0,47}$"
-MOST_BACK = 16
-MOST_RATIO = 256
-MOST_COUNTED = 2**16 - 2
+MAX_BACK = 16
+MAX_RATIO = 256
+MAX_COUNTED = 2**16 - 2
 """With the decision itself 16 bits hold it."""
 
 
@@ -158,7 +158,7 @@ class Change(_OfSignal):
     """A signal now less ``back`` decisions ago."""
 
     kind: Literal["difference"]
-    back: int = Field(default=1, strict=True, ge=1, le=MOST_BACK)
+    back: int = Field(default=1, strict=True, ge=1, le=MAX_BACK)
     """Number of decisions between the two values."""
 
     @property
@@ -195,7 +195,7 @@ class Ratio(Feature):
     """Step of the denominator, in its unit; a power of two."""
     fraction_bits: int = Field(default=8, strict=True, ge=1, le=16)
     """Fraction bits of the integer."""
-    at_most: Annotated[Power, Field(le=MOST_RATIO)] = Field(default=1, exclude_if=lambda most: most == 1)
+    at_most: Annotated[Power, Field(le=MAX_RATIO)] = Field(default=1, exclude_if=lambda most: most == 1)
     """Largest value; a greater ratio is clipped to it."""
 
     @model_validator(mode="after")
@@ -280,7 +280,7 @@ class Decisions(Feature):
     teacher sees the share of ``most``."""
 
     kind: Literal["decisions"]
-    most: int = Field(strict=True, ge=1, le=MOST_COUNTED)
+    most: int = Field(strict=True, ge=1, le=MAX_COUNTED)
     """Highest count."""
 
     @property

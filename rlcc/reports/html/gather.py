@@ -10,10 +10,10 @@ from rlcc.gate.checks import same_eyes
 from rlcc.gate.judgement import Judgement, Sights
 from rlcc.gate.verdict import Check, Verdict
 from rlcc.recipe import EmulateOptions, GateOptions
-from rlcc.reports.html.again import US_PS, Again, again
 from rlcc.reports.html.code import CodePart, Line, lines, parts
 from rlcc.reports.html.fixed_point import Plot, plot
 from rlcc.reports.html.network import series
+from rlcc.reports.html.reproduction import US_PS, Again, again
 from rlcc.reports.html.search import Front
 from rlcc.reports.html.surface import Surface, surface
 from verify.trusted.certificate import Certificate

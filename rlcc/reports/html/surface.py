@@ -24,7 +24,7 @@ from decision.policy.policy import Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import seen_names
 from rlcc.gate.judgement import JudgedStates
-from rlcc.reports.strongest import swept
+from rlcc.reports.column_importance import swept
 from teachers.inference import decide_states
 from teachers.teacher import Teacher
 

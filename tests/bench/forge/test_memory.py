@@ -1,7 +1,7 @@
 """What the memory remembers by: arguments of every function in it have a key."""
 
 from bench.forge.memory import key_of
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 
 
 def test_a_new_oracle_has_a_key_and_a_used_one_another() -> None:

@@ -25,7 +25,7 @@ from decision.policy.records import Trajectories
 from emulator.firmware import read_firmware
 from emulator.host import host_compilers, run_on_host
 from emulator.run import emulate
-from emulator.shared import shared_library
+from emulator.shared_library import shared_library
 from netsim import simulate
 from netsim.policies import Installed, compiled
 

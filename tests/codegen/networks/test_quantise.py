@@ -12,7 +12,7 @@ from codegen.networks.accuracy import errors
 from codegen.networks.floats import activations
 from codegen.networks.quantise import Bits, action_table, check
 from codegen.networks.quantised import quantised
-from codegen.networks.recorded import integer_rows, recorded, split
+from codegen.networks.recorded_decisions import integer_rows, recorded, split
 from decision.artefact.errors import InputError
 from decision.ir.network import GATE_MAX
 from decision.policy.network_policy import load_network_policy

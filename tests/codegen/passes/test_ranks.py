@@ -19,7 +19,7 @@ from decision.ir.ranks import RANK, same_decision, with_values
 from decision.policy.student import Student
 from emulator.firmware import read_firmware
 from emulator.host import run_on_host
-from rlcc.gate.emitted import checked_program
+from rlcc.gate.emission_check import checked_program
 
 STEPS = 60
 NOW, AGO = (703, 4295, 17_180, 65_536, 393_626), (1000, 4295, 30_000, 65_536, 131_072, 500_000)

@@ -21,7 +21,7 @@ from decision.ir.ranks import same_decision, with_values
 from decision.policy.student import Student
 from emulator.firmware import read_firmware
 from emulator.host import run_on_host
-from rlcc.gate.emitted import checked_program
+from rlcc.gate.emission_check import checked_program
 
 EVENTS = ("cnp_count", "nack_count", "sent_bytes", "request_sent_ns", "response_ns")
 

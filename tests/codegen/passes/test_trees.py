@@ -125,9 +125,9 @@ def test_the_bias_counts_and_each_end_is_judged_by_itself() -> None:
 
 def test_clamps_stay_where_the_sums_are_too_many_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     made = walk(ask(0, 0, 9, 0), clamps=((0, 9),))
-    monkeypatch.setattr(limits_pass, "MOST_CELLS", 1)
+    monkeypatch.setattr(limits_pass, "MAX_CELLS", 1)
     assert limits(made).sums == made.sums
-    monkeypatch.setattr(limits_pass, "MOST_CELLS", 2)
+    monkeypatch.setattr(limits_pass, "MAX_CELLS", 2)
     assert limits(made).sums != made.sums
 
 

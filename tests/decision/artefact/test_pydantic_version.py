@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from decision.artefact.errors import InputError
-from decision.artefact.pydantic_version import LEAST, check
+from decision.artefact.pydantic_version import MIN_VERSION, check
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -31,7 +31,7 @@ def test_what_is_installed_by_pip_is_what_is_taken() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     (wanted,) = [each for each in map(Requirement, declared) if each.name == "pydantic"]
     assert [(each.operator, Version(each.version)) for each in wanted.specifier] == [
-        (">=", Version(".".join(map(str, LEAST))))
+        (">=", Version(".".join(map(str, MIN_VERSION))))
     ]
 
 

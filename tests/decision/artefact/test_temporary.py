@@ -70,7 +70,7 @@ def test_an_artefact_that_made_room_comes_back_where_nothing_took_its_place(
         (work / "x").write_text("1")
     first = opened(tmp_path / "a", "thing")
     monkeypatch.setattr(temporary, "_mark", lambda: f"rlcc-999999-1-{temporary._where()}-")  # of one that is gone
-    (aside := temporary.folder_beside(tmp_path / "a", temporary.ASIDE)).chmod(0o700)
+    (aside := temporary.folder_beside(tmp_path / "a", temporary.REPLACED_SUFFIX)).chmod(0o700)
     (tmp_path / "a").rename(aside / "replaced")
     temporary.sweep.cache_clear()
     check_place(tmp_path / "a", "thing")

@@ -9,7 +9,7 @@ from drawing import ACTIONS, FEATURES, make_student
 from pydantic import ValidationError
 
 from decision.ir.forest import oblivious
-from decision.policy.headed import Headed
+from decision.policy.header_fields import Headed
 from decision.policy.network_policy import NetworkPolicy
 from decision.policy.policy import Header, Policy, header_of
 from decision.policy.student import Student

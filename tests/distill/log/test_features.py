@@ -18,7 +18,7 @@ from distill.log.files import columns_log
 from distill.log.importing import import_log
 from distill.log.record import read_recorded
 from distill.options import DistillOptions
-from distill.recorded import distil_recorded
+from distill.recorded_labels import distil_recorded
 from distill.rollout import recorded
 from rlcc.gate.teacher_match import errors_of_labels
 

@@ -17,7 +17,7 @@ from distill.log.importing import Imported, import_log
 from distill.log.labels import FunctionLabels, Labels, TeacherLabels
 from distill.log.record import read_recorded, rows_hash
 from distill.options import DistillOptions
-from distill.recorded import distil_recorded
+from distill.recorded_labels import distil_recorded
 from distill.rollout import FILE, KIND
 from teachers.inference import decide
 from teachers.teacher import Teacher

@@ -97,7 +97,7 @@ def test_there_is_no_helper_of_apt(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "LEAST_BYTES", 1 << 62)
+    monkeypatch.setattr(parts, "MIN_BYTES", 1 << 62)
     with pytest.raises(InputError, match="free room there") as error:
         parts._build(tmp_path, lambda _: None)
     sentence(error)

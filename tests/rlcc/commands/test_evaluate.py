@@ -24,9 +24,9 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from netsim import Network, simulate
 from netsim.baselines import by_name
-from netsim.kept import Outcome
 from netsim.metric_names import KERNEL
 from netsim.network import MS
+from netsim.result_store import Outcome
 from netsim.simulation import WINDOW_PS
 from rlcc import cli
 from rlcc.core_policy import CoreName

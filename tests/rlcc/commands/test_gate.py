@@ -67,7 +67,7 @@ def test_no_certificate_holds_the_budget_against_a_bound_or_a_measurement(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(good, "--quick", "--no-certificate", out=tmp_path / "v") == 0
-    assert [(check["limit"], check["passed"]) for check in checks(tmp_path / "v", "proof")] == [("none", True)]
+    assert [(check["limit"], check["passed"]) for check in checks(tmp_path / "v", "proof")] == [("not judged", True)]
     bound, _ = checks(tmp_path / "v", "budget")
     assert bound["id"] == "budget.bound"
     monkeypatch.setattr(gate, "bounded", lambda build: Failure("loop", 0, "of the test"))
@@ -87,7 +87,7 @@ def test_the_c_runs_on_this_machine_only_where_it_is_asked_for(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(gate, "run_on_host", host)
-    monkeypatch.setattr("emulator.shared.run_tool", host)  # the closed loop does not build the C either
+    monkeypatch.setattr("emulator.shared_library.run_tool", host)  # the closed loop does not build the C either
     assert run(good, "--no-certificate", out=tmp_path / "v") == 0
     assert hosts == []
     assert run(good, "--no-certificate", "--run-on-host", out=tmp_path / "w") == 130
@@ -98,7 +98,7 @@ def test_the_c_runs_on_this_machine_only_where_it_is_asked_for(
 def test_the_caches_word_is_taken_for_the_very_same_only(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rlcc.gate.remembered.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("rlcc.gate.check_cache.cache_folder", lambda: tmp_path / "cache")
     alone: list[str] = []
     monkeypatch.setattr("rlcc.handlers.gate.private_cache", lambda: alone.append("private") or nullcontext())
     asked: list[str] = []
@@ -117,7 +117,7 @@ def test_the_caches_word_is_taken_for_the_very_same_only(
     assert alone == ["private"]
     for name, other in {"checker_hash": lambda: "other", "tools": lambda: {"python": "4"}}.items():
         with monkeypatch.context() as patch:
-            patch.setattr(f"rlcc.gate.remembered.{name}", other)
+            patch.setattr(f"rlcc.gate.check_cache.{name}", other)
             assert gated() == (1, False)
     (tmp_path / "x").mkdir()
     spaced = tmp_path / "x/certificate.json"

@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 from bench.option_records import records_of
 from bench.option_tables import COMMANDS, RECIPE_TABLES
 from decision.artefact.errors import InputError
-from decision.artefact.renamed import RenamedFrom
-from decision.artefact.shown import Shown, shown_default
+from decision.artefact.option_help import Shown, shown_default
+from decision.artefact.renamed_keys import RenamedFrom
 from rlcc.commands.model_options import flag, given, model_options, tables
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from decision.artefact.errors import InputError
 from emulator.linux.cell import Bottleneck
 from emulator.linux.parts import Parts
-from netsim.kept import Outcome
+from netsim.result_store import Outcome
 from netsim.trials import perform
 from rlcc import cli
 from rlcc.evaluation import linux, prediction

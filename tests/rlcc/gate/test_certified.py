@@ -11,11 +11,11 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened
 from decision.policy.deciders import student_of
 from decision.policy.neighbourhood import Around
-from rlcc.gate.held import hold
+from rlcc.gate.certificate_check import hold
 from teachers.load import load
 from teachers.teacher import Teacher
-from verify.check.beside import TeacherNetwork, distance_again
 from verify.check.refused import Refused
+from verify.check.teacher_distance import TeacherNetwork, distance_again
 from verify.deviation.distance import distance
 from verify.trusted.deviation import TeacherClaim
 

@@ -341,7 +341,7 @@ def test_a_folder_as_emitted_passes_and_another_names_its_files() -> None:
 
 
 def test_what_checks_of_code_size_and_budget_show() -> None:
-    assert gate.object_code(report())[0].value == "none"
+    assert gate.object_code(report())[0].value == "none found"
     found = checks.sizes(report(code_bytes=None), LIMITS, Sizes())
     assert [check.value for check in found] == ["not known", "0 B", "12 B", "16 B"]
     (hot,) = gate.budget(report(), US)

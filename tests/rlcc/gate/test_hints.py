@@ -18,10 +18,10 @@ from decision.policy.neighbourhood import Around
 from emulator.build import built
 from rlcc import cli
 from rlcc.gate.certified import certified
+from rlcc.gate.check_cache import Remembered
 from rlcc.gate.hints import Request, prove
-from rlcc.gate.remembered import Remembered
 from rlcc.recipe import EmulateOptions, GateOptions, Neighbourhood, Sizes
-from rlcc.reports.html.again import _limits
+from rlcc.reports.html.reproduction import _limits
 from verify.trusted.certificate import read_certificate
 from verify.trusted.properties import load_properties
 

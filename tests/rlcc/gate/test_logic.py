@@ -11,10 +11,10 @@ from codegen.emit import emit
 from decision.artefact.manifest import opened, writing
 from decision.ir.forest import oblivious
 from decision.ir.program import Program
-from rlcc.gate import simulated
+from rlcc.gate import verilog_vectors
+from rlcc.gate.check_cache import Remembered
 from rlcc.gate.logic import in_logic
-from rlcc.gate.remembered import Remembered
-from rlcc.gate.simulated import KIND, SEED, differing_vectors
+from rlcc.gate.verilog_vectors import KIND, SEED, differing_vectors
 from verify.rtl.simulate import VectorRun
 
 IDS = ("equality.logic_vectors", "equality.logic", "equality.logic_wrapper")
@@ -41,7 +41,7 @@ def simulated_as(tmp_path, monkeypatch):
             runs.append(seed)
             return VectorRun(vectors, differing, clocks=9)
 
-        monkeypatch.setattr(simulated, "simulate", simulate)
+        monkeypatch.setattr(verilog_vectors, "simulate", simulate)
         return runs
 
     return result

@@ -1,6 +1,6 @@
 """Which points a search makes whole, and in which order."""
 
-from rlcc.search.quick import Price, Quick
+from rlcc.search.quick_judge import Price, Quick
 from rlcc.search.run import chosen
 from rlcc.search.study import ReportedPoint
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from decision.artefact.errors import InputError
 from rlcc.recipe import load_recipe
 from rlcc.search.options import SearchRange
+from rlcc.search.recipe_text import moved, recipe_text
 from rlcc.search.space import UNSAID, SearchSpace
-from rlcc.search.written import moved, recipe_text
 
 TEXT = """\
 format = 1

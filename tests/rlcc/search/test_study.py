@@ -8,7 +8,7 @@ import pytest
 from decision.artefact.errors import InputError
 from rlcc.recipe import load_recipe
 from rlcc.search.options import SearchOptions
-from rlcc.search.quick import Price, Quick
+from rlcc.search.quick_judge import Price, Quick
 from rlcc.search.space import SearchSpace
 from rlcc.search.study import JOURNAL, opened
 

@@ -11,7 +11,7 @@ from decision.ir.forest import Forest, oblivious
 from decision.policy.policy_header import load_policy_header
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from rlcc.simulator.driven import DrivenStudent, driven
+from rlcc.simulator.student_library import DrivenStudent, driven
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 from decision.artefact.errors import InputError
 from rlcc.simulator.command import command_simulator
-from rlcc.simulator.driven import DrivenStudent
+from rlcc.simulator.student_library import DrivenStudent
 
 ASKING = """\
 import json, sys

@@ -12,7 +12,7 @@ import rlcc
 from decision.artefact.errors import InputError
 from rlcc import cli
 from rlcc.simulator.command import command_simulator
-from rlcc.simulator.driven import DrivenStudent, driven
+from rlcc.simulator.student_library import DrivenStudent, driven
 
 RULE = (FOLDER / "rule.py").read_text()
 BASE_RTT_US = 8.192

@@ -5,8 +5,8 @@ from drawing import FEATURES, make_student
 from decision.ir.forest import Node, oblivious
 from decision.policy.rate import multiplied
 from decision.policy.student import Student
-from verify.behaviour.decided import Decided, decided
 from verify.behaviour.loops import Loop
+from verify.behaviour.split_decision import Decided, decided
 
 RISE, FALL = 13107, -10923
 """Of a step of 0.2, Q16: times 1.2, and by 1.2."""

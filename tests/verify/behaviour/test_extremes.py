@@ -87,7 +87,7 @@ def test_a_column_stays_within_what_its_storage_holds() -> None:
 def test_what_is_given_up_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     trees = tuple(Branch(c, t, Leaf((c + t,)), Leaf((-t,))) for c in range(COLUMNS) for t in range(4))
     cells = Cells.of(Forest(("a", "b", "c"), trees, (0,), 0))
-    monkeypatch.setattr(extremes, "MOST_BOXES", 1)
+    monkeypatch.setattr(extremes, "MAX_BOXES", 1)
     found = greatest(cells, cells.box([(-9, 9)] * COLUMNS), lambda boxes: cells.bounds(boxes)[1], -(1 << 40))
     assert not found.exact
     assert found.value < found.bound

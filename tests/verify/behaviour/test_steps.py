@@ -16,9 +16,9 @@ from decision.ir.forest import Node, oblivious
 from decision.ir.program import Program
 from verify.behaviour import steps
 from verify.behaviour.cells import Boxes
-from verify.behaviour.decided import Decided
 from verify.behaviour.extremes import Extreme
 from verify.behaviour.finding import Finding
+from verify.behaviour.split_decision import Decided
 from verify.behaviour.steps import monotone, step
 from verify.trusted.properties import Monotone, Step
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from verify.check import solver
 from verify.check.assignments import MAX_ASSIGNMENTS, Assignment, Assignments
-from verify.check.known import Known, Oracle
+from verify.check.path_facts import Known, Oracle
 from verify.check.solver import impossible
 from verify.check.terms import Term, concat, const, extend, extract, ite, make, negate, var
 

@@ -197,7 +197,7 @@ def test_a_witness_that_shows_less_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(cells, "MOST_CELLS"), (circles, "MOST_STATES"), (loops, "MOST_CONTEXTS"), (loops, "MOST_STATES")],
+    [(cells, "MAX_CELLS"), (circles, "MAX_STATES"), (loops, "MAX_CONTEXTS"), (loops, "MAX_STATES")],
 )
 def test_what_is_too_large_is_refused(module: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     firmware, claims = decided(drawn(6), tmp_path, *LIMITS)

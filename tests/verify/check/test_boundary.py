@@ -25,8 +25,8 @@ from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
 from rlcc.commands.verify import command
+from rlcc.gate.certificate_check import without_cuts
 from rlcc.gate.certified import certified
-from rlcc.gate.held import without_cuts
 from rlcc.recipe import EmulateOptions
 from tests.stage_output import figures
 from verify.check import boundary

@@ -11,10 +11,10 @@ from policy_by_hand import LIMITS
 
 from codegen.emit import emit
 from decision.artefact.manifest import writing
-from decision.ir import carried
-from decision.ir.carried import Carried, carried_by
+from decision.ir import context_expressions
+from decision.ir.context_expressions import Carried, carried_by
 from decision.ir.forest import oblivious
-from decision.policy.features import remembered
+from decision.policy.features import history_features
 from decision.policy.features.feature import Feature
 from decision.policy.student import Student
 from emulator.build import built
@@ -105,12 +105,14 @@ def test_other_c_is_refuted_and_no_certificate_holds_for_it(what: str, tmp_path:
 
 
 def test_every_feature_and_every_expression_is_among_them() -> None:
-    classes = [each for each in vars(remembered).values() if isinstance(each, type) and issubclass(each, Feature)]
-    own = [each for each in classes if each.__module__ == remembered.__name__ and "kind" in each.model_fields]
+    classes = [each for each in vars(history_features).values() if isinstance(each, type) and issubclass(each, Feature)]
+    own = [each for each in classes if each.__module__ == history_features.__name__ and "kind" in each.model_fields]
     assert {each.model_fields["kind"].annotation for each in own} - {str} == {
         Literal[f["kind"]] for f in FEATURES.values()
     }
     observed = [student(feature).observation for feature in FEATURES.values()]
     found = {type(part) for o in observed for part in carried_by(o.features[0].expression(o.place))}
-    classes = [each for each in vars(carried).values() if isinstance(each, type) and issubclass(each, Carried)]
-    assert found == {each for each in classes if each not in (Carried, carried.InRange)}
+    classes = [
+        each for each in vars(context_expressions).values() if isinstance(each, type) and issubclass(each, Carried)
+    ]
+    assert found == {each for each in classes if each not in (Carried, context_expressions.InRange)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from verify.check import chains as module
 from verify.check.chains import START, Chains, Path
-from verify.check.known import Known, bounded
+from verify.check.path_facts import Known, bounded
 from verify.check.refused import Refused
 from verify.check.terms import var
 
@@ -178,7 +178,7 @@ def test_first_paths_are_asked_about_where_all_have_no_answer(first: int) -> Non
 
 @pytest.mark.parametrize("paths", [3, 4])
 def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CHAINS", 3)
+    monkeypatch.setattr(module, "MAX_CHAINS", 3)
     of = walked([[(10 + n, {n + 1}) for n in range(paths)]])
     if paths == 3:
         assert len(list(of.chains().dearer(9))) == 3
@@ -188,7 +188,7 @@ def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int, monkeypat
 
 
 def test_single_paths_are_tried_as_many_as_the_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CHAINS", 20)
+    monkeypatch.setattr(module, "MAX_CHAINS", 20)
     of = walked([[(1, {n}) for n in range(20, 30)] for _ in range(3)])
     with pytest.raises(Refused, match="more than 20 chains"):
         list(of.chains().dearer(0))

@@ -29,7 +29,7 @@ from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.memory_map import CONSTANTS_BASE
 from emulator.vectors import Layout
 from verify.check.judge import START, Cut, Judge, _location, place
-from verify.check.known import Bounds, Known, Oracle, bounded
+from verify.check.path_facts import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.terms import FALSE, NARROW, Term, const, extract, make, negate, var
 from verify.check.walk import Lane, at_call
@@ -47,23 +47,23 @@ def lane(bounds: dict[Term, Bounds] | None = None, **changes: object) -> Lane:
 
 # --- ranges ---
 
-WHOLE, LEAST_SIGNED, MOST_SIGNED, MOST_WORD = None, -(1 << 31), (1 << 31) - 1, (1 << 32) - 1
+WHOLE, MIN_SIGNED, MAX_SIGNED, MAX_WORD = None, -(1 << 31), (1 << 31) - 1, (1 << 32) - 1
 RANGES = [  # known, stated, whether that follows
     ((5, 9), (5, 9), True),
     ((5, 9), (6, 9), False),
     ((5, 9), (5, 8), False),
     ((5, 9), (0, 9), True),
-    ((5, 9), (5, MOST_WORD), True),
+    ((5, 9), (5, MAX_WORD), True),
     ((0, 9), (0, 9), True),
     ((0, 9), (0, 8), False),
     ((7, 7), (7, 7), True),
-    (WHOLE, (0, MOST_WORD), True),
-    (WHOLE, (1, MOST_WORD), False),
-    (WHOLE, (0, MOST_WORD - 1), False),
-    (WHOLE, (0, MOST_SIGNED), False),
-    (WHOLE, (LEAST_SIGNED, MOST_SIGNED), True),
-    (WHOLE, (LEAST_SIGNED + 1, MOST_SIGNED), False),
-    (WHOLE, (LEAST_SIGNED, MOST_SIGNED - 1), False),
+    (WHOLE, (0, MAX_WORD), True),
+    (WHOLE, (1, MAX_WORD), False),
+    (WHOLE, (0, MAX_WORD - 1), False),
+    (WHOLE, (0, MAX_SIGNED), False),
+    (WHOLE, (MIN_SIGNED, MAX_SIGNED), True),
+    (WHOLE, (MIN_SIGNED + 1, MAX_SIGNED), False),
+    (WHOLE, (MIN_SIGNED, MAX_SIGNED - 1), False),
     ((-5, 9), (-5, 9), True),
     ((-5, 9), (-4, 9), False),
     ((-5, 9), (-5, 8), False),
@@ -71,9 +71,9 @@ RANGES = [  # known, stated, whether that follows
     ((-5, 9), (0, 9), False),
     ((-1, 9), (-1, 9), True),
     ((-5, -2), (-5, -2), True),
-    ((1 << 31, MOST_WORD), (1 << 31, MOST_WORD), True),
-    ((1 << 31, MOST_WORD), (-(1 << 31), -1), True),
-    ((1 << 31, MOST_WORD), (-5, -1), False),
+    ((1 << 31, MAX_WORD), (1 << 31, MAX_WORD), True),
+    ((1 << 31, MAX_WORD), (-(1 << 31), -1), True),
+    ((1 << 31, MAX_WORD), (-5, -1), False),
 ]
 
 
@@ -101,7 +101,7 @@ def test_all_ranges_of_a_cut_are_known_behind_it() -> None:
     known = judge(None, cut)._start((0, None)).known
     assert known.bounds[var(NODE)] == bounded(3, 7)
     assert known.bounds[var("event.response_ns")] == bounded(-5, 9)
-    assert known.bounds[SENT] == bounded(0, MOST_WORD)
+    assert known.bounds[SENT] == bounded(0, MAX_WORD)
 
 
 def test_a_range_of_one_number_is_one() -> None:
@@ -166,7 +166,7 @@ def test_a_value_is_known_by_others_that_are_held_with_operators_between() -> No
 def test_a_value_with_many_operators_between_is_not_known_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
     cut = Cut(AT["write"], {**KEPT, "x5": f"node.{RTT}", "x6": f"node.{HALVED}"}, {})
     assert judge(None, cut)._start((0, None)).known.facts
-    monkeypatch.setattr("verify.check.judge.MOST_OPERATORS", 1)
+    monkeypatch.setattr("verify.check.judge.MAX_OPERATORS", 1)
     assert not judge(None, cut)._start((0, None)).known.facts
 
 
@@ -484,7 +484,7 @@ def test_ranges_are_known_of_the_inputs_and_of_what_fits_a_word() -> None:
     result = var(f"node.{WIDE.result}")
     free = found._ranges(frozenset((f"node.{BOTH}", f"node.{WIDE.result}")))
     assert set(free) == {*inputs, result}
-    assert free[result] == bounded(0, MOST_WORD)
+    assert free[result] == bounded(0, MAX_WORD)
 
 
 def test_what_an_earlier_program_had_narrow_is_not_narrow_for_the_next() -> None:

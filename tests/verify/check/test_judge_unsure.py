@@ -12,7 +12,7 @@ from decision.ir.program import Op, Program, ProgramBuilder
 from verify.check import judge as module
 from verify.check.judge import START, Cut, Judge
 from verify.check.judge import Path as Way
-from verify.check.known import Known, Oracle, bounded
+from verify.check.path_facts import Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.solver import Undecided
 from verify.check.terms import FALSE, Term, const, make, negate, var
@@ -134,9 +134,9 @@ def test_a_loop_with_a_cut_in_it_is_a_circle() -> None:
 
 
 def test_as_many_paths_as_the_limit_are_walked_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_PATHS", 2)
+    monkeypatch.setattr(module, "MAX_PATHS", 2)
     assert judge().bound() == CYCLES
-    monkeypatch.setattr(module, "MOST_PATHS", 1)
+    monkeypatch.setattr(module, "MAX_PATHS", 1)
     with pytest.raises(Refused, match=r"1 paths .*cuts"):
         judge().bound()
 

@@ -2,8 +2,8 @@
 
 from random import Random
 
-from verify.check.known import ALL, Known, bounded
 from verify.check.linear import Question, ascending, linear, question
+from verify.check.path_facts import ALL, Known, bounded
 from verify.check.terms import TRUE, Term, const, extract, make, negate, var
 
 X, Y, Z = var("event.x"), var("event.y"), var("event.z")

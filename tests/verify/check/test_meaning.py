@@ -12,9 +12,9 @@ from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import trace
 from decision.ir.program import INT64_MAX, INT64_MIN, Op, ProgramBuilder
-from verify.check.known import Bounds, Known, bounded
 from verify.check.meaning import Meaning, fits, input_name, input_word
 from verify.check.notation import evaluate
+from verify.check.path_facts import Bounds, Known, bounded
 from verify.check.terms import FALSE, NARROW, TRUE, Term, const, var
 
 PROGRAMS = 80

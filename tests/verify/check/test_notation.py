@@ -10,7 +10,7 @@ from decision.ir.forest import Branch, Forest, Leaf, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
 from verify.check.meaning import Meaning
-from verify.check.notation import MOST_CHARACTERS, evaluate, names_in
+from verify.check.notation import MAX_CHARACTERS, evaluate, names_in
 from verify.check.refused import Refused
 from verify.check.terms import TRUE, Term, const, extract, make, var
 
@@ -183,10 +183,10 @@ def test_what_is_no_expression_is_refused(text: str) -> None:
 
 
 def test_an_expression_is_at_most_so_long() -> None:
-    assert MOST_CHARACTERS == 20_000
-    assert evaluate("7".ljust(MOST_CHARACTERS), meaning()) is const(7)
+    assert MAX_CHARACTERS == 20_000
+    assert evaluate("7".ljust(MAX_CHARACTERS), meaning()) is const(7)
     with pytest.raises(Refused, match=r"20001 characters, .*20000"):
-        evaluate("7".ljust(MOST_CHARACTERS + 1), meaning())
+        evaluate("7".ljust(MAX_CHARACTERS + 1), meaning())
 
 
 def test_what_the_lane_knows_of_a_product_is_used() -> None:

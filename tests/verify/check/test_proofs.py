@@ -6,7 +6,7 @@ from io import BytesIO
 import pytest
 from decision_by_hand import CUT, CYCLES, judge, with_code
 
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.check.proofs import EPOCH, OPEN, Contradiction, Proofs
 from verify.check.refused import Refused
 from verify.check.solver import SOLVERS, Undecided, impossible

@@ -22,7 +22,7 @@ from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
 from verify.check import solver
 from verify.check.judge import Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.check.recheck import calibrated_again, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.trusted.calibrate import calibrate

@@ -10,7 +10,7 @@ from term_values import value_of
 
 from emulator.profile import load_profile
 from verify.check import walk
-from verify.check.known import Known, Oracle, bounded
+from verify.check.path_facts import Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.terms import FALSE, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
 from verify.check.walk import Code, Lane, at_call, fork, pointer, step
@@ -404,9 +404,9 @@ def test_a_return_is_a_jump_to_where_the_caller_said() -> None:
 
 def test_a_path_has_so_many_steps_at_most() -> None:
     word = encode("jal", 0, imm=0)
-    assert len(after(word, replace(lane(), steps=walk.MOST_STEPS))) == 1
+    assert len(after(word, replace(lane(), steps=walk.MAX_STEPS))) == 1
     with pytest.raises(Refused, match="a loop"):
-        after(word, replace(lane(), steps=walk.MOST_STEPS + 1))
+        after(word, replace(lane(), steps=walk.MAX_STEPS + 1))
     with pytest.raises(Refused, match="leaves the code"):
         after(word, replace(lane(), pc=PC + 4))
 

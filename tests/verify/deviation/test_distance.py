@@ -78,7 +78,7 @@ def test_a_search_in_pieces_that_is_given_up_is_a_bound_all_the_same(monkeypatch
     network = Network.of(of, weights(of, 2))
     low, high = np.array([[-5000.0, 10_000.0, -5000.0, 10_000.0]]), np.array([[5000.0, 40_000.0, 5000.0, 40_000.0]])
     sure = actions_within(network, low, high)
-    monkeypatch.setattr(module, "MOST_PIECES", 1)
+    monkeypatch.setattr(module, "MAX_PIECES", 1)
     wide = actions_within(network, low, high)
     assert wide[0] < sure[0]
     assert wide[1] > sure[1]

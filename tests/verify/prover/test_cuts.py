@@ -15,7 +15,7 @@ from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import Build
 from verify.check.judge import Cut, Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.check.refused import Refused
 from verify.prover import cuts as cuts_module
 from verify.prover.expressions import Pool

@@ -11,7 +11,7 @@ from decision.policy.model import GridFeature, Model
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
 from verify.check.judge import Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prover.certify import certify

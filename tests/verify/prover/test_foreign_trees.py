@@ -4,7 +4,7 @@ the return under their names in lanes that know by then which they are."""
 import numpy as np
 import pytest
 
-from bench.codegen.outside import lightgbm_regressor
+from bench.codegen.foreign_models import lightgbm_regressor
 from codegen.model_body import emit_model
 from emulator.build import Build, built
 from verify.prover.prove import Limits, Proof, prove

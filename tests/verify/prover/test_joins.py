@@ -14,7 +14,7 @@ from verify.prover.expressions import UNKNOWN, WORD
 from verify.prover.joins import Joiner, _classes, _decided, _in_order, _shift, _wanted
 from verify.prover.lanes import Ints, Lanes
 from verify.prover.lanes import joined as side_by_side
-from verify.prover.partial import _combined, _offset
+from verify.prover.partial_sums import _combined, _offset
 from verify.prover.prove import structures
 from verify.prover.specialise import Cuts
 from verify.prover.state import State

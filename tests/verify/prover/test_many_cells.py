@@ -64,7 +64,7 @@ def test_such_trees_are_proved_with_a_bound_that_the_checker_finds_again(
     other = re.sub(r"tree\.(\d+)", lambda m: f"tree.{(int(m[1]) + 1) % 15}", text, count=1)
     wrong = forged.model_copy(update={"holds": forged.holds | {at: other}})
     cuts = [wrong if cut is forged else cut for cut in done.certificate.cuts]
-    monkeypatch.setattr(judge, "MOST_PATHS", again.paths)  # whoever comes to another leaf goes on by himself: many do
+    monkeypatch.setattr(judge, "MAX_PATHS", again.paths)  # whoever comes to another leaf goes on by himself: many do
     with pytest.raises(Refused):
         recheck(done.certificate.model_copy(update={"cuts": cuts}), done.build)
 

@@ -78,7 +78,7 @@ def test_a_certificate_that_says_another_leaf_is_refused(
         {"bounds": cut.bounds | {"tree.19": [leaf, leaf]}} if what == "noted" else {"holds": cut.holds | {at: other}}
     )
     cuts[number] = cut.model_copy(update=forged)
-    monkeypatch.setattr(judge, "MOST_PATHS", 2 * again.paths)
+    monkeypatch.setattr(judge, "MAX_PATHS", 2 * again.paths)
     with pytest.raises(Refused):
         recheck(proved.certificate.model_copy(update={"cuts": tuple(cuts)}), proved.build)
 

@@ -61,7 +61,7 @@ def lean(firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]]) -> tu
     run = Attempt(proved[0], firmware.program, firmware.layouts, ENGINE, cycle_model(ENGINE), Limits())
     assert not run.execute()
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("FEW_JOINS", 0), ("FEWEST_EACH", 1), ("FEWEST_LANES", 1)):
+        for name, value in (("FEW_JOINS", 0), ("MIN_EACH", 1), ("MIN_LANES", 1)):
             patch.setattr(cuts_module, name, value)
         return cuts(cuts_module.cuts_of(run))
 

@@ -13,7 +13,7 @@ from policy_by_hand import LIMITS, PROFILE, SOURCE, layouts, linked, program
 from decision.ir.forest import Node, oblivious
 from emulator.objects import Image
 from verify.check.judge import Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.check.refused import Refused
 from verify.prover.prove import ENTRY, prove
 from verify.trusted.costs import cycle_model

@@ -8,7 +8,7 @@ from expression_values import value_of
 
 from verify.prover.expressions import WORD, Pool
 from verify.prover.forks import compare
-from verify.prover.implied import by_common_factor
+from verify.prover.implications import by_common_factor
 from verify.prover.lanes import Ints, Lanes
 from verify.prover.spans import Spans, masked, united
 from verify.prover.state import State

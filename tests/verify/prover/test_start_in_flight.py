@@ -11,7 +11,7 @@ from options_by_hand import ENGINE, certified, judge, small_firmware
 
 from bench.drawn.students import tree
 from emulator.firmware import Firmware
-from verify.check import known, solver
+from verify.check import path_facts, solver
 from verify.check.refused import Refused
 from verify.trusted.costs import cycle_model
 
@@ -69,7 +69,7 @@ def test_a_start_and_a_cap_are_judged_together_and_nothing_is_multiplied(
         conditions, bounds, name, _, *others = question
         return solver.impossible(conditions, bounds, name, False, *others)
 
-    monkeypatch.setattr(known, "impossible", impossible)
+    monkeypatch.setattr(path_facts, "impossible", impossible)
     image, proof, cuts = certified(firmware)
     found = judge(firmware, image, cuts)
     assert proof.worst

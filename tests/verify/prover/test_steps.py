@@ -17,7 +17,7 @@ from bench.drawn.students import drawn
 from decision.ir.program import Op
 from emulator.build import Build
 from verify.check.judge import Cut, Judge
-from verify.check.known import Oracle
+from verify.check.path_facts import Oracle
 from verify.check.refused import Refused
 from verify.prover import cuts as cuts_module
 from verify.prover.lanes import Lanes

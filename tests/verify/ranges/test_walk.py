@@ -176,6 +176,6 @@ def test_what_a_decision_may_not_do_is_refused(words: list[int], kind: str) -> N
 
 
 def test_a_loop_without_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walking, "MOST_STEPS", 1000)
+    monkeypatch.setattr(walking, "MAX_STEPS", 1000)
     with pytest.raises(Refused, match="more than 1000 instructions"):
         walked(encode("jal", 0, imm=0))

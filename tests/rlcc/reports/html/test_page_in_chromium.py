@@ -12,10 +12,10 @@ from made_judgements import choice, judgement, level, scale
 from triggered_students import ROWS, triggered_student
 
 from rlcc.reports.folder import PAGE
-from rlcc.reports.html.again import Again
 from rlcc.reports.html.gather import Report
 from rlcc.reports.html.network import series
 from rlcc.reports.html.render import render
+from rlcc.reports.html.reproduction import Again
 from rlcc.reports.html.surface import student_integers, surface
 
 PHONE = 390
