@@ -91,7 +91,7 @@ endmodule
 
 
 def placed(name: str, firmware: Opened, seeds: Sequence[int] = SEEDS) -> Placed:
-    """Synthesises and places a firmware's Verilog. Returns its clock and cells."""
+    """Synthesises and places a firmware's Verilog. Returns its clock and cells. NotPlaced: it is not synthesised."""
     module = f"{prefix_of(firmware)}_policy"
     program = Program.from_json(firmware.json("program.json"))
     verilog = firmware.content(f"{FOLDER}/{module}.v")
@@ -204,9 +204,13 @@ def main(arguments: Sequence[str]) -> int:
         firmware = opened(Path(folder), "firmware")
         verilog = sha256(firmware.content(f"{FOLDER}/{prefix_of(firmware)}_policy.v"))
         if name not in rows or rows[name].verilog != verilog:
-            rows[name] = placed(name, firmware)
+            try:
+                rows[name] = placed(name, firmware)
+            except NotPlaced as error:
+                print(f"bench.rtl: {name} was not synthesised: {error}", file=sys.stderr)
+                return 2
             write_atomically(file, "".join(json.dumps(asdict(one)) + "\n" for one in rows.values()))
-    write_atomically(PAGE, page(list(rows.values()), "python -m bench.rtl"))
+    write_atomically(PAGE, page([rows[name] for name in sorted(rows)], "python -m bench.rtl"))
     return 0
 
 

@@ -34,5 +34,5 @@ def files_of(name: str) -> VerilogFiles | None:
     if clocked := _CLOCK.fullmatch(name):
         return VerilogFiles(float(clocked["mhz"]))
     if name.startswith(f"{NAME}@"):
-        raise InputError(f"{name} names no clock; give one in MHz, as in {NAME}@200MHz")
+        raise InputError(f"{name} names no clock; give 1 to 999.999 MHz with at most three decimals, as {NAME}@200MHz")
     return None

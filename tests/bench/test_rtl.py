@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import asdict
+from typing import ClassVar
 
 import pytest
 
@@ -51,6 +52,25 @@ def test_a_tool_that_fails_or_does_not_end_is_named(script, reason, tmp_path, mo
     monkeypatch.setattr(rtl, "CPU_SECONDS", 1)
     with pytest.raises(NotPlaced, match=reason):
         rtl._run([sys.executable, "-c", script], tmp_path)
+
+
+def test_a_module_that_is_not_synthesised_is_one_sentence_and_writes_nothing(tmp_path, monkeypatch, capsys):
+    class Folder:
+        details: ClassVar = {"prefix": "rlcc"}
+
+        def content(self, name):
+            return b""
+
+    def placed(*_):
+        raise NotPlaced("no room")
+
+    monkeypatch.setattr(rtl, "opened", lambda *_: Folder())
+    monkeypatch.setattr(rtl, "prefix_of", lambda firmware: firmware.details["prefix"])
+    monkeypatch.setattr(rtl, "placed", placed)
+    monkeypatch.setattr(rtl, "PAGE", tmp_path / "page.md")
+    assert rtl.main([str(tmp_path / "rows"), "drawn=folder"]) == 2
+    assert "no room" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_carry_cell_is_two_logic_cells_and_a_multiplexer_none():

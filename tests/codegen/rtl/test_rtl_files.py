@@ -37,7 +37,9 @@ def test_a_faster_clock_is_named_with_the_target(student_of_kinds, emitted, tmp_
     assert target_named("bare").extra_files is None
 
 
-@pytest.mark.parametrize("name", ["rtl@", "rtl@0MHz", "rtl@fast", "rtl@200", "rtl@-5MHz", "rtl@1e9MHz"])
+@pytest.mark.parametrize(
+    "name", ["rtl@", "rtl@0MHz", "rtl@fast", "rtl@200", "rtl@-5MHz", "rtl@1e9MHz", "rtl@1000MHz", "rtl@78.1234MHz"]
+)
 def test_a_clock_that_is_none_is_refused(name):
     with pytest.raises(InputError):
         target_named(name)
