@@ -12,7 +12,7 @@ FLAGSHIP = "robust-in-flight"
 
 
 def test_every_shipped_teacher_has_a_recipe() -> None:
-    assert len(NAMES) == 10
+    assert len(NAMES) == 11
     assert all((RECIPES / f"train-{name}.toml").exists() for name in NAMES)
 
 
@@ -29,7 +29,7 @@ def test_a_byte_more_is_seen(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_flagship_comes_out_as_it_is_shipped(tmp_path: Path) -> None:
-    """Of the ten the one that takes seconds: its weights are another's, its validation is played."""
+    """One that takes seconds: its weights are another's, its validation is played."""
     assert command.main([FLAGSHIP, "--out", str(tmp_path / "page.md")]) == 0
     text = (tmp_path / "page.md").read_text()
     assert "**1 of 1** end" in text

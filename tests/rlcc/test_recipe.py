@@ -132,3 +132,10 @@ def test_the_demo_is_its_full_recipe_with_less_to_compare_and_judge() -> None:
     judged = {"scenarios": demo.gate.scenarios, "match": demo.gate.match}
     assert demo.gate == full.gate.model_copy(update=judged)
     assert demo.gate.match == full.gate.match.model_copy(update={"scenarios": demo.gate.scenarios[:3]})
+
+
+def test_the_recipe_of_a_card_distils_as_the_demo_and_judges_as_its_full_recipe() -> None:
+    card, demo, full = (load_recipe(recipes()[name]) for name in ("rl-cc-bluefield3", "demo", "rl-cc"))
+    assert (card.seed, card.rollout, card.distill) == (demo.seed, demo.rollout, demo.distill)
+    assert card.gate == full.gate.model_copy(update={"device": "bluefield3"})
+    assert card.emit == full.emit.model_copy(update={"target": "doca-pcc"})

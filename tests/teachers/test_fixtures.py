@@ -83,6 +83,15 @@ def test_one_set_of_weights_serves_both_ways_of_the_robust_teacher() -> None:
     assert all((by_rate.weights[name] == capped.weights[name]).all() for name in by_rate.weights)
 
 
+def test_the_teacher_that_decides_once_a_round_trip_is_rl_ccs_in_all_else() -> None:
+    plain, once = (teachers.load(FOLDER / name) for name in ("rl-cc-mlp", "rl-cc-once-per-rtt"))
+    own = {"name": plain.policy.name, "once_per_rtt": False, "provenance": plain.policy.provenance}
+    assert once.policy.once_per_rtt
+    assert once.policy.model_copy(update=own) == plain.policy
+    assert plain.weights.keys() == once.weights.keys()
+    assert all((plain.weights[name] == once.weights[name]).all() for name in plain.weights)
+
+
 @pytest.mark.parametrize("scenario", ["long-short:33", "incast:32", "websearch:60%"])
 def test_the_cap_lets_flows_start_faster_without_loss(scenario: str) -> None:
     by_rate, capped = (
