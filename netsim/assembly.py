@@ -349,6 +349,8 @@ def network_config(net: Network, fabric: Topology) -> "_core.NetworkConfig":
     core.decision_late = net.decision_late
     core.decision_late_by_ps = net.decision_late_by_ps
     core.rtt_noise_ps = net.rtt_noise_ps
+    core.event_reorder = net.event_reorder
+    core.event_reorder_by_ps = net.event_reorder_by_ps
     core.context_flows = net.context_flows
     core.rate_scale = net.rate_scale
     core.rate_step_q30 = net.rate_step_q30

@@ -31,19 +31,26 @@ class Chosen:
             raise InputError(
                 f"device {self.name} has no transport {network.transport!r}; choose {choices(network.transport, has)}"
             )
-        lost = 1 - (1 - network.decision_loss) * (1 - events.loss.value)
+        reorder_by = max(events.reorder_by.value, network.event_reorder_by_ps if network.event_reorder else 0)
         return replace(
             network,
             context_flows=self.flows,
             probe_a_context=self.device.probes.a_context.value,
             rtt_noise_ps=network.rtt_noise_ps + events.jitter.value,
-            decision_loss=lost if events.loss.value else network.decision_loss,
+            decision_loss=_either(network.decision_loss, events.loss.value),
+            event_reorder=_either(network.event_reorder, events.reorder.value),
+            event_reorder_by_ps=reorder_by or network.event_reorder_by_ps,
             rate_scale=1 - rates.offset.value,
             rate_step_q30=1 << shift,
             rate_least_q30=rates.least.value << shift if shift else 0,
             transport=network.transport or (has[0] if has[0] != TRANSPORTS[0] else None),
             actuation_ps=rates.actuation.value * NS,
         )
+
+
+def _either(share: float, other: float) -> float:
+    """Returns the share of the events that one of two independent causes meets."""
+    return 1 - (1 - share) * (1 - other) if share and other else share or other
 
 
 def chosen(text: str) -> Chosen:

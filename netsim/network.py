@@ -81,6 +81,8 @@ class Network:
     decision_late: float = 0.0  # Share of a flow's decisions that takes effect late.
     decision_late_by_ps: int = 10 * US  # Largest delay of these (evenly drawn); it holds up the decisions after them.
     rtt_noise_ps: int = 0  # Largest delay of a response's time stamp (evenly drawn).
+    event_reorder: float = 0.0  # Share of the responses whose event comes late, so that later ones overtake it.
+    event_reorder_by_ps: int = 10 * US  # Largest delay of these events (evenly drawn); the time stamps stay.
 
     context_flows: int = 1  # Consecutive flows of a NIC that share one context, and so one rate.
     probe_a_context: bool = False  # Flows of one context share one probe in flight if their policy decides once a RTT.
@@ -162,10 +164,11 @@ class Network:
             raise InputError(f"network: failures is {self.failures!r}; give a tuple of netsim.Failure")
         if self.failures and self.lossless:
             raise InputError("network: a link that fails loses what is on it; set lossless to false, or no failures")
-        if max(self.start_jitter_ps, self.probe_gap_ps, self.decision_late_by_ps, self.rtt_noise_ps) > LATEST_PS:
-            raise InputError(
-                "network: start_jitter_ps, probe_gap_ps, decision_late_by_ps and rtt_noise_ps are at most 100 s"
-            )
+        for name in ("start_jitter_ps", "probe_gap_ps", "decision_late_by_ps", "rtt_noise_ps", "event_reorder_by_ps"):
+            if getattr(self, name) > LATEST_PS:
+                raise InputError(f"network: {name} is {getattr(self, name)}; it is at most 100 s")
+        if not self.event_reorder <= 1:
+            raise InputError(f"network: event_reorder is {self.event_reorder}; it is a share of at most 1")
         if not self.decision_loss < 1 or not self.decision_late <= 1:
             raise InputError("network: decision_loss is a share below 1, decision_late one up to 1")
         if not 1 <= self.context_flows <= 4096:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from decision.artefact.documents import Format1, read_bytes, toml_tables, validate
 from decision.artefact.errors import InputError
@@ -66,6 +66,9 @@ class Events(_DeviceTable):
     - ``interleaved``: events of one context come on several threads, so no decision may rest on shared memory
     - ``jitter``: largest delay of a response's timestamp; delays are uniform from 0
     - ``loss``: share of the responses that never become an event
+    - ``reorder``: share of the responses whose event comes late, so that later ones overtake it; only of a device whose
+      threads interleave. Time stamps stay
+    - ``reorder_by``: largest delay of these events; delays are uniform from 0
     """
 
     types: Fact[Names]
@@ -73,6 +76,16 @@ class Events(_DeviceTable):
     interleaved: Fact[Annotated[bool, Field(strict=True)]]
     jitter: Fact[DurationPs]
     loss: Fact[Share]
+    reorder: Fact[Share]
+    reorder_by: Fact[DurationPs]
+
+    @model_validator(mode="after")
+    def _order(self) -> "Events":
+        if self.reorder.value and not self.interleaved.value:
+            raise ValueError("a device that reorders events handles them on several threads; set interleaved to true")
+        if (self.reorder.value > 0) != (self.reorder_by.value > 0):
+            raise ValueError("reorder is a share of events and reorder_by their delay; give both above 0, or both 0")
+        return self
 
 
 class Rates(_DeviceTable):

@@ -102,6 +102,8 @@ void bind_configs(nb::module_ &m) {
       .def_rw("decision_late", &NetworkConfig::decision_late)
       .def_rw("decision_late_by_ps", &NetworkConfig::decision_late_by)
       .def_rw("rtt_noise_ps", &NetworkConfig::rtt_noise)
+      .def_rw("event_reorder", &NetworkConfig::event_reorder)
+      .def_rw("event_reorder_by_ps", &NetworkConfig::event_reorder_by)
       .def_rw("context_flows", &NetworkConfig::context_flows)
       .def_rw("rate_scale", &NetworkConfig::rate_scale)
       .def_rw("rate_step_q30", &NetworkConfig::rate_step_q30)

@@ -72,7 +72,9 @@ struct NetworkConfig {
   // What goes wrong between a response and the rate that follows from it: see Disturbance.
   double decision_loss = 0, decision_late = 0;
   Ps decision_late_by = 0;
-  Ps rtt_noise = 0; // a response is stamped so much later at the most
+  Ps rtt_noise = 0;         // a response is stamped so much later at the most
+  double event_reorder = 0; // share of the responses whose event comes later than the response ..
+  Ps event_reorder_by = 0;  // .. by so much at the most, so that others overtake it
 
   // A limiter of the NIC: while it is on, no flow of a policy has more than `device_limit` of line rate in force.
   double device_limit = 1.0;

@@ -47,13 +47,44 @@ std::unique_ptr<Cohort> FlowSite::settle(Decider *decider, const CohortConfig &c
 // --- agents ----------------------------------------------------------------------------------------------------------
 
 void FlowSite::on_response(Ps now, std::uint32_t flow, std::uint32_t serial) {
-  Sender &s = n_.senders[flow];
-  if (!s.active || !s.probe_outstanding || serial != s.probe_serial)
+  if (!awaits(flow, serial))
     return;
+  if (n_.net.event_reorder == 0 || reorder_.unit() >= n_.net.event_reorder)
+    return tell(now, now, flow);
+  delayed_events_.push(DelayedEvent{now + reorder_.below(n_.net.event_reorder_by + 1), now, flow, serial});
+  plan_delayed_event();
+}
+
+void FlowSite::on_delayed_event(Ps now) {
+  const DelayedEvent event = delayed_events_.top();
+  delayed_events_.pop();
+  plan_delayed_event();
+  sending_.turns_of(n_.senders[event.flow].host, now);
+  if (awaits(event.flow, event.serial))
+    tell(now, event.response, event.flow);
+}
+
+void FlowSite::plan_delayed_event() {
+  if (delayed_events_.empty())
+    n_.loop.clear(n_.loop.streams.delayed_events);
+  else
+    n_.loop.set(n_.loop.streams.delayed_events, delayed_events_.top().due);
+}
+
+bool FlowSite::awaits(std::uint32_t flow, std::uint32_t serial) const {
+  const Sender &s = n_.senders[flow];
+  return s.active && s.probe_outstanding && serial == s.probe_serial;
+}
+
+// The event of a response that came back at `response`.
+void FlowSite::tell(Ps now, Ps response, std::uint32_t flow) {
+  Sender &s = n_.senders[flow];
   s.probe_outstanding = s.probe_astray = false; // those before it are gone
   ++n_.counters.rtts;
-  n_.counters.rtt_ns += device_ns(now) - device_ns(s.probe_sent_at);
+  n_.counters.rtt_ns += device_ns(response) - device_ns(s.probe_sent_at);
+  event_delay_ = now - response;
   steered_[s.cohort].cohort->ask(now, flow);
+  event_delay_ = 0;
 }
 
 // Flows that share a context are of one host, one behind the other.
@@ -118,7 +149,7 @@ void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
   const Sender &s = n_.senders[flow];
   const Ps noise = n_.net.rtt_noise > 0 ? noise_.below(n_.net.rtt_noise + 1) : 0;
   event[request_sent_ns] = device_ns(s.probe_sent_at);
-  event[response_ns] = device_ns(now + noise);
+  event[response_ns] = device_ns(now - event_delay_ + noise);
   event[cnp_count] = s.cnp_count;
   event[nack_count] = s.nack_count;
   event[sent_bytes] = s.sent_bytes;

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <queue>
+#include <tuple>
 #include <vector>
 
 #include "baseline.hpp"
@@ -48,10 +51,11 @@ public:
   // The knobs: the rate, Q0.30 of line rate, and the bytes that may be in flight. Without the second one the network's
   // own cap holds.
   enum Knob : std::uint8_t { kRate, kInFlight, kKnobs };
-  static constexpr std::uint64_t kNoiseStream = std::uint64_t{1} << 33;
+  static constexpr std::uint64_t kNoiseStream = std::uint64_t{1} << 33, kReorderStream = kNoiseStream + 1;
 
   FlowSite(Network &network, Sending &sending, Recovery &recovery, std::uint64_t seed)
-      : n_(network), sending_(sending), recovery_(recovery), noise_(seed, kNoiseStream) {}
+      : n_(network), sending_(sending), recovery_(recovery), noise_(seed, kNoiseStream),
+        reorder_(seed, kReorderStream) {}
 
   // Another cohort of flows; they are the first of the simulation's. Where there are several each has some of the flows
   // (Sender::cohort).
@@ -82,6 +86,7 @@ public:
   // What the network tells of a flow.
   void begin(Ps now, std::uint32_t flow); // it is new
   void on_response(Ps now, std::uint32_t flow, std::uint32_t serial);
+  void on_delayed_event(Ps now);
   bool probes(const Sender &s) const { return steered_[s.cohort].probes; }             // it sends RTT probes
   bool hears(const Sender &s) const { return steered_[s.cohort].baseline != nullptr; } // of the following
   bool all_hear() const {
@@ -155,11 +160,21 @@ private:
     Ps decided_at = 0, before_that = 0;
   };
 
+  // A response that came back, and whose event comes later. Those of one time come in the order of the flows.
+  struct DelayedEvent {
+    Ps due = 0, response = 0;
+    std::uint32_t flow = 0, serial = 0;
+    bool operator>(const DelayedEvent &other) const { return std::tie(due, flow) > std::tie(other.due, other.flow); }
+  };
+
   // Payload that was acknowledged since the last event that was taken, and of it by ACKs that echo an ECN mark.
   struct Acked {
     std::uint32_t bytes = 0, marked = 0;
   };
 
+  bool awaits(std::uint32_t flow, std::uint32_t serial) const;
+  void tell(Ps now, Ps response, std::uint32_t flow);
+  void plan_delayed_event();
   static bool tells_rate(Words event) { return ((event.size() - kAlways) & 1) != 0; }
   static bool tells_acks(Words event) { return ((event.size() - kAlways) & 2) != 0; }
   Acked &acked(const Sender &s) { return acked_[static_cast<std::size_t>(&s - n_.senders.data())]; }
@@ -194,8 +209,10 @@ private:
   std::vector<Shared> shared_;         // of each flow, where contexts are shared
   std::vector<Given> given_;           // of each flow, where there are such agents
   std::vector<Acked> acked_;           // of each flow, where policies are told
+  std::priority_queue<DelayedEvent, std::vector<DelayedEvent>, std::greater<DelayedEvent>> delayed_events_;
+  Ps event_delay_ = 0; // of the event that is observed, behind its response
   std::uint32_t clock_offset_ = 0;
-  Pcg32 noise_;
+  Pcg32 noise_, reorder_;
 };
 
 } // namespace netsim

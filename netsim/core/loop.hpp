@@ -3,8 +3,8 @@
 // its own, which runs behind this one (forwarding.hpp).
 //
 // Streams, in the order that breaks ties: of each cohort the decisions that take effect and the ticks of its period,
-// the ways back (one a delay), flows that start, pauses, links that fail; transmissions that end, links, uplinks. NICs
-// come last.
+// the ways back (one a delay), events that come late, flows that start, pauses, links that fail; transmissions that
+// end, links, uplinks. NICs come last.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,15 @@ namespace netsim {
 
 struct Streams {
   Streams(std::size_t cohorts, std::size_t ways, std::size_t ports)
-      : control(static_cast<std::uint32_t>(2 * cohorts)), starts(control + static_cast<std::uint32_t>(ways)),
-        pauses(starts + 1), changes(pauses + 1), transmitters(changes + 1),
+      : control(static_cast<std::uint32_t>(2 * cohorts)), delayed_events(control + static_cast<std::uint32_t>(ways)),
+        starts(delayed_events + 1), pauses(starts + 1), changes(pauses + 1), transmitters(changes + 1),
         links(transmitters + static_cast<std::uint32_t>(ports)), uplinks(links + static_cast<std::uint32_t>(ports)) {}
 
   static std::uint32_t due(std::uint32_t cohort) { return 2 * cohort; }
   static std::uint32_t tick(std::uint32_t cohort) { return 2 * cohort + 1; }
 
-  std::uint32_t control, starts, pauses, changes, transmitters, links, uplinks; // the first of each kind
+  std::uint32_t control, delayed_events, starts, pauses, changes, transmitters, links,
+      uplinks; // the first of each kind
 };
 
 struct Loop {

@@ -92,6 +92,8 @@ Stop Simulator::run(Ps until, std::uint64_t events) {
       pausing_.on_nic_frame(now);
     } else if (stream == streams.starts) {
       workload_.on_start(now);
+    } else if (stream == streams.delayed_events) {
+      flows_.on_delayed_event(now);
     } else if (stream >= streams.control) {
       transport_.on_control(now, stream - streams.control);
     } else if (stream == 0 && ideal_ != nullptr) { // the flows' only cohort

@@ -20,6 +20,7 @@ def test_what_a_file_says_is_what_the_nics_do(name):
     device, network = load_device(name), on_device(Network(), name)
     assert network.context_flows == device.contexts.flows.value
     assert network.rtt_noise_ps == device.events.jitter.value
+    assert network.event_reorder == device.events.reorder.value
     assert network.rate_scale == 1 - device.rates.offset.value
     assert network.rate_step_q30 << device.rates.bits.value == 1 << 30
     assert network.actuation_ps == 1000 * device.rates.actuation.value
@@ -38,6 +39,35 @@ def test_losses_of_a_device_come_on_top_of_the_networks(tmp_path):
     path.write_text(text.replace("[events.loss]\nvalue = 0.0", "[events.loss]\nvalue = 0.5"))
     network = on_device(Network(decision_loss=0.2), str(path))
     assert network.decision_loss == pytest.approx(0.6)
+
+
+def reordering(share: str, by: str, threads: str = "true") -> str:
+    text = (load_device.__globals__["FOLDER"] / "bluefield3.toml").read_text()
+    for key, old, new in (
+        ("reorder", "0.0", share),
+        ("reorder_by", '"0 ns"', f'"{by}"'),
+        ("interleaved", "true", threads),
+    ):
+        assert text.count(f"[events.{key}]\nvalue = {old}") == 1
+        text = text.replace(f"[events.{key}]\nvalue = {old}", f"[events.{key}]\nvalue = {new}")
+    return text
+
+
+def test_events_that_a_device_reorders_come_on_top_of_the_networks(tmp_path):
+    path = tmp_path / "reordering.toml"
+    path.write_text(reordering("0.5", "5 us"))
+    own = on_device(Network(), str(path))
+    assert (own.event_reorder, own.event_reorder_by_ps) == (0.5, 5 * US)
+    both = on_device(Network(event_reorder=0.2, event_reorder_by_ps=7 * US), str(path))
+    assert (both.event_reorder, both.event_reorder_by_ps) == (pytest.approx(0.6), 7 * US)
+
+
+@pytest.mark.parametrize("wrong", [("0.5", "5 us", "false"), ("0.5", "0 ns"), ("0.0", "5 us"), ("1.0", "5 us")])
+def test_a_reordering_that_cannot_be_is_refused(wrong, tmp_path):
+    path = tmp_path / "wrong.toml"
+    path.write_text(reordering(*wrong))
+    with pytest.raises(InputError, match="reorder"):
+        load_device(str(path))
 
 
 @pytest.mark.parametrize(

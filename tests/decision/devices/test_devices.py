@@ -14,7 +14,7 @@ TARGET_OF |= {"falcon": "falcon-rue"}
 @pytest.mark.parametrize("name", names())
 def test_every_value_says_how_it_is_known(name):
     facts = dict(load_device(name).facts())
-    assert len(facts) == 13
+    assert len(facts) == 15
     assert all(isinstance(fact, Fact) and fact.source for fact in facts.values())
 
 
@@ -38,6 +38,10 @@ BROKEN = {
     "a time without a unit": ('"2 us"', "2"),
     "a floor above line rate": ("value = 2\n", "value = 1048577\n"),
     "a number for a truth value": ("value = true", "value = 1"),
+    "a share without a delay": ("[events.reorder]\nvalue = 0.0", "[events.reorder]\nvalue = 0.1"),
+    "a delay without a share": ('value = "0 ns"\nevidence = "declared"', 'value = "1 us"\nevidence = "declared"'),
+    "all events reordered": ("[events.reorder]\nvalue = 0.0", "[events.reorder]\nvalue = 1.0"),
+    "a negative share": ("[events.reorder]\nvalue = 0.0", "[events.reorder]\nvalue = -0.1"),
     "an unknown key": ("format = 1", "format = 1\nspeed = 400"),
     "a table left out": ("[rates.offset]", "[rates.offsets]"),
     "no TOML": ("format = 1", "format 1"),

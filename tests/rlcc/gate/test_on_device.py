@@ -15,7 +15,7 @@ from netsim.devices import chosen
 from netsim.network import MS, US
 from netsim.policies import native
 from rlcc.gate import on_device
-from rlcc.gate.on_device import OnDevice, checks, figures, flows_tried, run_on_device
+from rlcc.gate.on_device import DeviceCase, OnDevice, cases, checks, figures, run_on_device
 from rlcc.recipe import GateOptions
 from teachers.load import load
 
@@ -29,9 +29,9 @@ def test_sharing_fails_and_the_rule_passes(once, monkeypatch):
     policy = native(teacher.policy.model_copy(update={"once_per_rtt": once}), teacher.weights)
     times = {"duration_ps": 60 * MS, "window_ps": (30 * MS, 60 * MS), "latency_ps": 900_000}
     found = run_on_device(policy, CARD, Deployment(), [1], **times)
-    assert [one.flows for one in found] == [1, 4, 16]
+    assert [(one.flows, one.reorder) for one in found] == [(1, False), (4, False), (16, False), (16, True)]
     rows = checks(found, CARD)
-    assert len({row.id for row in rows}) == len(rows) == 6
+    assert len({row.id for row in rows}) == len(rows) == 8
     assert all(row.passed for row in rows[:2]), "own contexts"
     assert all(row.passed for row in rows) == once
     assert any(row.detail for row in rows) == (not once)
@@ -58,8 +58,10 @@ def test_the_verdict_names_the_model_and_its_evidence():
 
 
 def test_as_many_flows_a_context_are_tried_as_there_may_be():
-    assert flows_tried(chosen("bluefield3-source-qp")) == (1,)
-    assert flows_tried(chosen("bluefield3:8")) == (1, 4, 8)
+    assert cases(chosen("connectx6dx")) == (DeviceCase(1),)
+    own, shared = cases(chosen("bluefield3-source-qp")), cases(chosen("bluefield3:8"))
+    assert own == (DeviceCase(1), DeviceCase(1, reorder=True)), "its threads interleave"
+    assert shared == (*map(DeviceCase, (1, 4, 8)), DeviceCase(8, reorder=True))
 
 
 def test_agents_that_are_no_flows_have_no_such_device():
