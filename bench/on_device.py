@@ -8,6 +8,7 @@ the latency, by hosts and queue pairs and by what the device was tried with.
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -45,12 +46,14 @@ def section(verdict: Verdict) -> str:
         first = mine[cases[0]]
         without = f"{first.goodput_without:.4f} / {first.p99_without_us:.1f}"
         rows.append([scenario.removeprefix("many-to-one:"), without, *(_cell(mine[case]) for case in cases)])
-    facts = ", ".join(f"{key} {fact['value']} ({fact['evidence']})" for key, fact in device["facts"].items())
+    classes = Counter(fact["evidence"] for fact in device["facts"].values())
+    failing = f", and {of_device} of the {len(failed)} that fail are on the device" if failed else ""
     return (
         f"## {verdict.policy} on `{device['name']}`\n\n"
-        f"{verdict.outcome}: {len(verdict.checks) - len(failed)} of {len(verdict.checks)} checks pass; {of_device} of "
-        f"those that fail are of the device. Firmware `{verdict.firmware[:12]}`, {_cycles(verdict)}.\n\n"
-        f"{table(['hosts x pairs', 'no device, own contexts', *heading], rows)}\n{device['title']}: {facts}.\n"
+        f"{verdict.outcome}: {len(verdict.checks) - len(failed)} of {len(verdict.checks)} checks pass{failing}. "
+        f"Firmware `{verdict.firmware[:12]}`, {_cycles(verdict)}.\n\n"
+        f"{table(['hosts x pairs', 'no device, own contexts', *heading], rows)}\n"
+        f"{device['title']}: {', '.join(f'{count} values {name}' for name, count in classes.items())}.\n"
     )
 
 
@@ -73,8 +76,8 @@ def page(verdicts: Sequence[Verdict]) -> str:
 
 Goodput / 99th percentile of the latency in us, means over the gate's seeds, many-to-one. **Bold** fails: goodput more
 than {GOODPUT:g} below that with no device, or p99 more than {TAIL:g} times as long. *Reordered*: the events of
-{REORDER:.0%} of the responses come up to {REORDER_BY_PS / 1e6:g} us late. Nobody has
-measured how often a card reorders events.
+{REORDER:.0%} of the responses come up to {REORDER_BY_PS / 1e6:g} us late. Nobody has measured how often a card reorders
+events. What the device does, with the evidence of each value: `decision/devices/`.
 
 {chr(10).join(section(verdict) for verdict in verdicts)}"""
 
