@@ -1,10 +1,12 @@
 """Bad logs and options of `rlcc import` and what follows: one sentence that names the place, exit code 2, nothing
 written."""
 
+import sys
 from pathlib import Path
 
 import pytest
 from own_log import POLICY, column_options, log_text
+from refusals import refused
 
 from rlcc import cli
 
@@ -97,34 +99,41 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def refused(arguments: list[str], names: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = sorted(here.rglob("*"))
-    arguments = arguments if "--out" in arguments else [*arguments, "--out", "out"]
-    assert cli.main(arguments) == 2
-    error = capsys.readouterr().err
-    assert "defect" not in error
-    sentence = error.splitlines()[-1]
-    assert sentence.startswith("Error: ") or (sentence.startswith("error: ") and error.count("\n") == 1)
-    assert all(name in sentence for name in names), sentence
-    assert sorted(here.rglob("*")) == before
+def refused_import(
+    arguments: list[str], names: tuple[str, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused(arguments if "--out" in arguments else [*arguments, "--out", "out"], names, here, capsys)
 
 
 @pytest.mark.parametrize("kind", LOGS)
 def test_a_log_with_one_thing_wrong(kind: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, names = LOGS[kind]
     (here / "log.csv").write_bytes(text.encode("utf-8", "surrogateescape"))
-    refused(["import", "log.csv", *BASE, *column_options()], names, here, capsys)
+    refused_import(["import", "log.csv", *BASE, *column_options()], names, here, capsys)
 
 
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_a_line_with_one_thing_wrong(kind: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments, names = OPTIONS[kind]
-    refused(arguments, names, here, capsys)
+    refused_import(arguments, names, here, capsys)
 
 
 def test_the_log_itself_is_taken(here: Path) -> None:
     assert cli.main(["import", "log.csv", *BASE, *column_options(), "--out", "out"]) == 0
 
 
-def test_there_are_thirty() -> None:
-    assert len(LOGS) + len(OPTIONS) >= 30
+def test_a_file_that_a_refusal_leaves_is_seen(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def leaves(arguments: list[str]) -> int:
+        (here / "out").mkdir()
+        sys.stderr.write("error: log.csv is empty\n")
+        return 2
+
+    monkeypatch.setattr(cli, "main", leaves)
+    with pytest.raises(AssertionError):
+        refused_import(["import", "log.csv"], ("log.csv",), here, capsys)
+
+
+def test_there_are_forty_five() -> None:
+    assert len(LOGS) + len(OPTIONS) >= 45
