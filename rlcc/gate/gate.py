@@ -69,7 +69,7 @@ from verify.ranges.bound import Bound, bounded
 from verify.trusted.certificate import Certificate
 
 NOT_EMITTED = "C that is not as rlcc emits it is neither compiled nor run; emit the firmware again"
-UNEQUAL = "the machine code is not equal to its program, so neither is compared with the teacher"
+UNEQUAL = "a check of equality failed, so neither is compared with the teacher"
 NO_HELD_OUT = "no --rollouts: import a log that the student was not fitted to, and give its rollouts"
 NO_NETWORK = "decisions from a log, no teacher that could decide in a network"
 NO_TEACHER = "a model made elsewhere, without a teacher to compare it with"

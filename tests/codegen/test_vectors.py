@@ -54,6 +54,25 @@ def test_every_threshold_of_every_kind_is_hit_now_and_in_the_past(kind, base_rtt
         assert (edges.hit, edges.wanted) == (len(wanted), len(wanted))
 
 
+def test_thresholds_of_a_send_ratio_near_and_above_1_are_hit():
+    """Sent and acknowledged bytes drawn apart hardly ever have a ratio of 1.04; cnp_ratio falls with what was sent."""
+    ratio = {
+        "kind": "ratio",
+        "of": "sent_bytes",
+        "over": "acked_bytes",
+        "of_unit": 1024,
+        "over_unit": 1024,
+        "at_most": 4,
+    }
+    thresholds = (0, 127, 219, 233, 255, 256, 262, 265, 272, 282, 291, 371, 1022)
+    trees = tuple(oblivious(((0, t), (1, 17)), (-50, 50, 9, 7)) for t in thresholds)
+    student = make_student([ratio, FEATURES["cnp_ratio"]], ACTIONS[0], trees, acks=True)
+    vectors, edges = make(student.program(), student.params(), seed=3)
+    wanted = {t + step for t in thresholds for step in (-1, 0, 1)} - {-1}
+    assert wanted <= set(features_of(student.program(), vectors)[:, 0].tolist())
+    assert edges.hit == edges.wanted == len(wanted) + 3
+
+
 def test_thresholds_of_a_count_are_hit_though_it_grows_with_nothing():
     """Six more of ten flows on one path than on another: plausible signals drawn apart hardly ever have that."""
     lead = {"kind": "count", "called": "lead", "slots": "active", "first": 1, "last": 10}

@@ -255,9 +255,14 @@ def _with_acks(flow: Interface) -> Interface:
         grows=(0, 2**30),
         beside={f"event.{ACKED}": SENT_BYTES},
     )
-    return replace(
-        flow, event=(*flow.event, acked, marked), mixes=(*flow.mixes, ((f"event.{ACKED}", f"event.{MARKED}"),))
-    )
+    # A send ratio grows with what was sent; shares of it that fall are led to their points by the counts above them.
+    event = [
+        replace(signal, grows=(0, 2**30), beside={f"event.{ACKED}": SENT_BYTES})
+        if signal.name == "sent_bytes"
+        else signal
+        for signal in flow.event
+    ]
+    return replace(flow, event=(*event, acked, marked), mixes=(*flow.mixes, ((f"event.{ACKED}", f"event.{MARKED}"),)))
 
 
 OPTIONS: dict[str, Callable[[Interface], Interface]] = {
