@@ -240,6 +240,7 @@ def _with_target_ratio(flow: Interface) -> Interface:
 
 
 def _with_acks(flow: Interface) -> Interface:
+    acknowledged = {f"event.{ACKED}": SENT_BYTES}  # next to which a send ratio grows in single steps
     acked = Signal(
         ACKED,
         "bytes",
@@ -253,15 +254,9 @@ def _with_acks(flow: Interface) -> Interface:
         "of these, by ACKs that echo an ECN mark",
         LogUniform(1, 1e7, zero=0.5),
         grows=(0, 2**30),
-        beside={f"event.{ACKED}": SENT_BYTES},
+        beside=acknowledged,
     )
-    # A send ratio grows with what was sent; shares of it that fall are led to their points by the counts above them.
-    event = [
-        replace(signal, grows=(0, 2**30), beside={f"event.{ACKED}": SENT_BYTES})
-        if signal.name == "sent_bytes"
-        else signal
-        for signal in flow.event
-    ]
+    event = [replace(s, grows=(0, 2**30), beside=acknowledged) if s.name == "sent_bytes" else s for s in flow.event]
     return replace(flow, event=(*event, acked, marked), mixes=(*flow.mixes, ((f"event.{ACKED}", f"event.{MARKED}"),)))
 
 
