@@ -47,11 +47,11 @@ from rlcc.gate.emulation_store import KIND as EMULATION
 from rlcc.gate.emulation_store import kept
 from rlcc.gate.fidelity import STUDENT, network
 from rlcc.gate.fidelity import compare as compare_networks
+from rlcc.gate.forms import forms_of
 from rlcc.gate.hints import Request
 from rlcc.gate.job import Evidence, Job, Pair, Progress
 from rlcc.gate.judgement import Judgement, Sights, StatesMet
 from rlcc.gate.labels import compare_labels, labels_of
-from rlcc.gate.logic import in_logic
 from rlcc.gate.provenance import PARENTS, provenance
 from rlcc.gate.reference import check_same_engine, regression
 from rlcc.gate.requirements import measured as loop_figures
@@ -129,9 +129,9 @@ def judge(
         checks, measured, path = core.checks, core.measured, core.path
         source = build.firmware.sources.text
         sights = replace(sights, certificate=core.certificate, costs=core.costs, source=source)
-        if "rtl" in manifest.details:
-            logic, measured["logic"] = in_logic(manifest, program, say, asked.remembered)
-            checks += logic
+        for form in forms_of(manifest):
+            found, measured[form.KEY] = form.judge(manifest, program, say, asked.remembered)
+            checks += found
         if options.property:
             checks += _of_file(manifest, behaviour(_findings(job, core.certificate)))
         equal = all(check.passed for check in checks if check.group == "equality" and check.id != PARENTS)

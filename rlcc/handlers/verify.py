@@ -22,6 +22,7 @@ from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
 if TYPE_CHECKING:
     from emulator.firmware import Firmware
+    from rlcc.gate.forms import Form
     from teachers.teacher import Teacher
     from verify.behaviour.decide import Behaviour
     from verify.check.recheck import Recheck
@@ -109,16 +110,14 @@ def handle(
     return _prove(read, options, out, wanted, properties == "all" and recipe is None, beside)
 
 
-def _logic(firmware: Opened) -> bool:
-    """Prints what holds of the firmware's Verilog, and returns whether all does."""
+def _holds(form: Form, firmware: Opened) -> bool:
+    """Prints what holds of another form of the firmware's program, and returns whether all does."""
     from rlcc.gate.check_cache import Remembered
     from rlcc.gate.emission_check import checked_program
-    from rlcc.gate.logic import in_logic
 
-    with stage("logic") as (figures, progress):
-        checks, claim = in_logic(firmware, checked_program(firmware)[1], progress, Remembered())
-        figures |= dict(zip(("vectors", "decision", "wrapper"), (check.value for check in checks), strict=True))
-        figures["clocks"] = f"{claim['stages']} from valid in to valid out"
+    with stage(form.KEY) as (figures, progress):
+        checks, claims = form.judge(firmware, checked_program(firmware)[1], progress, Remembered())
+        figures |= form.figures(checks, claims)
     for check in checks:
         if not check.passed:
             click.echo(f"{check.file}: {check.detail or check.value}")
@@ -200,6 +199,7 @@ def _prove(
     from emulator.build import build
     from emulator.firmware import read_firmware
     from rlcc import stages
+    from rlcc.gate.forms import forms_of
 
     _core_needed()
     with stage("verify") as (figures, progress):
@@ -217,7 +217,8 @@ def _prove(
     if verification.certificate is None:
         return 1
     _table(verification)
-    failed, claims = "rtl" in firmware.details and not _logic(firmware), dict[str, Any]()
+    held = [_holds(form, firmware) for form in forms_of(firmware)]
+    failed, claims = not all(held), dict[str, Any]()
     if asked is not None:
         with stage("behaviour") as (figures, progress):
             behaviour = stages.behaviour(made.firmware, asked, figures, progress)

@@ -5,9 +5,9 @@ from drawing import ACTIONS, FEATURES, make_student
 from codegen.emit import emit
 from decision.artefact.manifest import opened, writing
 from decision.ir.forest import oblivious
-from rlcc.gate import logic
+from rlcc.gate.forms import rtl
 from rlcc.gate.names import named
-from rlcc.handlers.verify import _logic
+from rlcc.handlers.verify import _holds
 
 IDS = ("equality.logic_vectors", "equality.logic", "equality.logic_wrapper")
 
@@ -23,20 +23,20 @@ def firmware(place):
 def judged(monkeypatch, wrong):
     """The checks are those of a judgement in which ``wrong`` does not hold."""
 
-    def in_logic(*_):
+    def judge(*_):
         checks = [named(one)(value=f"of {one}", limit="", passed=one != wrong, file=f"{one}.v") for one in IDS]
         return checks, {"stages": 4}
 
-    monkeypatch.setattr(logic, "in_logic", in_logic)
+    monkeypatch.setattr(rtl, "judge", judge)
 
 
 def test_a_failed_check_of_the_logic_fails_the_proof_and_is_named(tmp_path, monkeypatch, capsys):
     folder = firmware(tmp_path)
     judged(monkeypatch, "")
-    assert _logic(folder)
+    assert _holds(rtl, folder)
     said = capsys.readouterr()
     assert all(f"of {one}" in said.out + said.err for one in IDS)
     for wrong in IDS:
         judged(monkeypatch, wrong)
-        assert not _logic(folder)
+        assert not _holds(rtl, folder)
         assert f"{wrong}.v" in capsys.readouterr().out

