@@ -20,13 +20,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.sources import imported, package_hash
 
 ROOT = Path(__file__).resolve().parents[2]
-DECIDE = (
-    "rlcc.gate.certificate_check",
-    "rlcc.gate.emulation_store",
-    "rlcc.gate.verilog_vectors",
-    "emulator.run",
-    "teachers.load",
-)
+DECIDE = ("rlcc.gate.certificate_check", "rlcc.gate.emulation_store", "emulator.run", "teachers.load")
 """What is remembered was found by these (tests/rlcc/gate/test_check_cache.py)."""
 TOOLS = (
     "bitwuzla",

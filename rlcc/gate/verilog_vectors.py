@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from decision.artefact.manifest import Opened, sha256
+from decision.artefact.sources import imported, package_hash
 from emulator.firmware import VECTORS, prefix_of, under
-from rlcc.gate.check_cache import Remembered
+from rlcc.gate.check_cache import ROOT, Remembered
 from verify.rtl.simulate import BENCH, FOLDER, MODULE, simulate
 
 KIND = "simulation"
@@ -17,6 +18,7 @@ def differing_vectors(firmware: Opened, say: Callable[[str], None], remembered: 
     names = (*(f"{FOLDER}/{under(prefix_of(firmware), name)}" for name in (MODULE, BENCH)), VECTORS)
     count = firmware.details["vectors"]
     parts = {name: sha256(firmware.content(name)) for name in names} | {"vectors": count, "seed": SEED}
+    parts["code"] = package_hash(*imported([__name__], ROOT))
     if remembered.holds(KIND, parts):
         return 0, count
     say("vectors in logic")

@@ -62,6 +62,21 @@ def test_vectors_that_passed_are_not_run_again(tmp_path, simulated_as):
     assert runs == [SEED]
 
 
+def test_vectors_are_run_again_by_other_code(tmp_path, simulated_as, monkeypatch):
+    firmware = emitted(tmp_path)
+    runs = simulated_as(firmware.details["vectors"], 0)
+    for _ in range(2):
+        differing_vectors(firmware, print, Remembered())
+    assert runs == [SEED]
+    closure = verilog_vectors.imported([verilog_vectors.__name__], verilog_vectors.ROOT)
+    assert {"verify/rtl/simulate.py", "rlcc/gate/verilog_vectors.py"} <= {
+        str(path.relative_to(verilog_vectors.ROOT)) for path in closure if path.is_relative_to(verilog_vectors.ROOT)
+    }
+    monkeypatch.setattr(verilog_vectors, "package_hash", lambda *_: "other code")
+    differing_vectors(firmware, print, Remembered())
+    assert runs == [SEED, SEED]
+
+
 @pytest.mark.parametrize("file", ["rtl/rlcc_policy.v", "rtl/rlcc_policy_tb.cpp", "vectors.csv"])
 def test_vectors_are_run_again_if_a_file_that_decides_is_another(file, tmp_path, simulated_as):
     firmware = emitted(tmp_path)
