@@ -118,13 +118,13 @@ def _prove(build: Build) -> Proved:
     return Proved(bound, exact, verification.certificate, problem, *_spent(begin), slowest)
 
 
-def _check(certificate: Certificate, build: Build) -> Checked:
-    begin = time.process_time()
+def _check(certificate: Certificate, build: Build, begin: float | None = None) -> Checked:
+    begin = time.process_time() if begin is None else begin
     try:
         holds = recheck(certificate, build)
     except Refused as error:
         if error.unmet:  # as rlcc verify writes it
-            return _check(without_cuts(certificate, error.unmet), build)
+            return _check(without_cuts(certificate, error.unmet), build, begin)
         return Checked(0, 0, str(error), *_spent(begin))
     return Checked(holds.paths, holds.questions, "", *_spent(begin))
 

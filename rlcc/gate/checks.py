@@ -297,9 +297,8 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
 
 def without_cells(reason: str, *, passed: bool) -> Check:
     """The row of a decider that has no cells to look into."""
-    return named("teacher.deviation")(
-        value="not measured", limit="not judged", passed=passed, note=reason, detail=reason
-    )
+    limit = "not judged" if passed else "measured"
+    return named("teacher.deviation")(value="not measured", limit=limit, passed=passed, note=reason, detail=reason)
 
 
 def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:

@@ -145,7 +145,7 @@ class FidelityComparison:
         if not self.teacher_passes:
             said.append(f"its teacher would fail {allowed} against itself 10 ns later, {self._text(self.itself)}")
         teacher = self.value - self.difference
-        if self.metric.sign == "-" and not self.metric.relative and teacher < self.limit:
+        if self.told and self.metric.sign == "-" and not self.metric.relative and teacher <= self.limit:
             said.append(f"no student can fail it: the teacher's own figure is {self._text(teacher, sign='')}")
         return "; ".join(said)
 

@@ -79,7 +79,10 @@ def cases(asked: Chosen) -> tuple[DeviceCase, ...]:
 def network_of(case: DeviceCase, asked: Chosen, network: Network) -> Network:
     """Returns the network of a case on the device."""
     on = replace(asked.on(network), context_flows=case.flows)
-    return replace(on, event_reorder=REORDER, event_reorder_by_ps=REORDER_BY_PS) if case.reorder else on
+    if not case.reorder:
+        return on
+    share, by_ps = (on.event_reorder, on.event_reorder_by_ps) if on.event_reorder else (0.0, 0)  # the device's own
+    return replace(on, event_reorder=max(share, REORDER), event_reorder_by_ps=max(by_ps, REORDER_BY_PS))
 
 
 def run_on_device(

@@ -77,7 +77,13 @@ def measured(outcomes: Sequence[PolicyMetrics], asked: Sequence[Requirement]) ->
             if metric not in said and _has(outcome, metric):
                 value = _mean(outcome, metric)
                 check = named("network.measured.*", part=metric, of=outcome.scenario, metric=_words(metric))
-                rows.append(check(value=_shown(value, metric), limit="not judged", passed=value == value))
+                rows.append(
+                    check(
+                        value=_shown(value, metric),
+                        limit="not judged" if value == value else "measured",
+                        passed=value == value,
+                    )
+                )
     return rows
 
 

@@ -10,8 +10,8 @@ COLUMNS = {
     "check": "condition that must hold",
     "figure": "measured or proved value; network: the student's mean, then in brackets its difference from the teacher "
     "and the noise",
-    "limit": "a number is a maximum, lower is better; ±, + and - limit the difference from the teacher, closer to 0 is "
-    "better; holds, all: what the check demands; not judged: the figure is reported only",
+    "limit": "a number is a maximum, lower is better; ±x: at most x from the teacher either way, +x: at most x above, "
+    "-x: at most x below it; holds, all: what the check demands; not judged: the figure is reported only",
     "result": "ok: within the limit; FAIL: outside; *: a remark stands below the table",
 }
 """Meaning by heading."""
@@ -32,11 +32,11 @@ TERMS = {
     "1% of the rate; for other knobs the unit is the range of the knob; the figure is that of the worst network",
     "rollouts of": "decisions recorded for this check, under a seed of its own",
     "observation": "the policy's inputs; action map: from its output to the knob; limits: of the knob",
-    "deviation": "distance of the student's action from all actions that the teacher takes in states nearby; the limit "
-    "says how near",
-    "cells": "regions of states in which the student's action is constant: searched, of all",
-    "2^24": "of the event's integers in their units, ns or bytes; larger ones act as at the edge",
-    "in one state": "deviation of the proof's example; no state has more than the figure before it",
+    "deviation": "distance of the student's action to the nearest one that the teacher takes in nearby states, as an "
+    "action error; in brackets how near: ± of each signal, and of each past action in the state",
+    "cells": "regions of states in which the student's action is constant, searched at the corners and one point",
+    "2^24": "bound of the event's integers in their units, ns or bytes; the student takes larger ones as 2^24 - 1",
+    "in one state": "deviation of an example that the proof found; the figure before it bounds all states",
     "many-to-one:": "the number of flows to one receiver",
     "hadoop:": "flows with the sizes of Hadoop traffic; the number is the load of the links",
     "websearch:": "flows with the sizes of web search traffic; the number is the load of the links",
@@ -44,7 +44,7 @@ TERMS = {
     "mean latency": "of data packets, from the start of sending at the NIC to full arrival",
     "Jain fairness": "1 if all flows get the same; flows of different sizes cannot, and only the difference counts",
     "loss": "fraction of the packets that are dropped",
-    "noise": "change of the teacher's own figure if each decision comes 10 ns later",
+    "noise": "change of the teacher's own figure if each decision comes 10 ns later: standard error over the seeds",
 }
 """Meaning by a term as it stands in a row."""
 

@@ -219,6 +219,24 @@ def test_a_tolerance_below_the_noise_and_a_teacher_that_fails_itself_are_marked(
         assert told["seeds"] == {"0": pytest.approx(off / 100)}
 
 
+@pytest.mark.parametrize(
+    ("jain", "later", "marked"),
+    [
+        (0.0142, None, True),
+        (0.1, None, True),
+        (0.1001, None, False),
+        (0.3, 0.2, False),
+        (0.15, 0.07, True),  # the noise widens the limit to 0.16
+        (0.3, 0.0, False),  # such runs cannot judge a student, and the check fails
+    ],
+)
+def test_a_limit_below_0_that_no_student_can_fail_is_marked(jain: float, later: float | None, marked: bool) -> None:
+    outcomes = runs({"jain": jain}, {"jain": 0.0}, later=None if later is None else {"jain": later})
+    (check,) = judged({"fairness": "-0.1"}, outcomes)
+    assert ("can fail it" in check.note) == marked
+    assert check.passed or not marked
+
+
 def test_of_what_is_judged_on_one_side_the_teacher_fails_on_that_side_only() -> None:
     def shown(later: float) -> str:
         (check,) = judged({"fairness": "-0.1"}, runs({"jain": 0.9}, {"jain": 0.9}, later={"jain": later}))

@@ -15,7 +15,17 @@ from netsim.devices import chosen
 from netsim.network import MS, US
 from netsim.policies import native
 from rlcc.gate import on_device
-from rlcc.gate.on_device import DeviceCase, OnDevice, cases, checks, figures, run_on_device
+from rlcc.gate.on_device import (
+    REORDER,
+    REORDER_BY_PS,
+    DeviceCase,
+    OnDevice,
+    cases,
+    checks,
+    figures,
+    network_of,
+    run_on_device,
+)
 from rlcc.recipe import GateOptions
 from teachers.load import load
 
@@ -62,6 +72,15 @@ def test_as_many_flows_a_context_are_tried_as_there_may_be():
     own, shared = cases(chosen("bluefield3-source-qp")), cases(chosen("bluefield3:8"))
     assert own == (DeviceCase(1), DeviceCase(1, reorder=True)), "its threads interleave"
     assert shared == (*map(DeviceCase, (1, 4, 8)), DeviceCase(8, reorder=True))
+
+
+def test_a_device_that_reorders_more_than_the_stress_keeps_its_own():
+    case, network = DeviceCase(16, reorder=True), Deployment().network
+    usual = network_of(case, CARD, network)
+    assert (usual.event_reorder, usual.event_reorder_by_ps) == (REORDER, REORDER_BY_PS)
+    more = network_of(case, CARD, replace(network, event_reorder=0.3, event_reorder_by_ps=50 * US))
+    assert (more.event_reorder, more.event_reorder_by_ps) == (0.3, 50 * US)
+    assert network_of(DeviceCase(16), CARD, network).event_reorder == 0
 
 
 def test_agents_that_are_no_flows_have_no_such_device():
