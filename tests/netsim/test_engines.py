@@ -10,12 +10,17 @@ from hypothesis import strategies as st
 from decision.artefact.errors import InputError
 from netsim import ArrayEnv, Engines, Network, Scenario, Simulation, simulate
 from netsim.baselines import by_name
-from netsim.engines import MOST, OVERLOAD
+from netsim.engines import MAX_ENGINES, OVERLOAD
 from netsim.network import MS, US
 from netsim.scenarios import Flow
 from netsim.splitmix import uniform
 
-EVERY_FLOW_ITS_OWN = (Engines(MOST), Engines(MOST, "drop", 0), Engines(MOST, "coalesce"), Engines(MOST, "coalesce", 0))
+EVERY_FLOW_ITS_OWN = (
+    Engines(MAX_ENGINES),
+    Engines(MAX_ENGINES, "drop", 0),
+    Engines(MAX_ENGINES, "coalesce"),
+    Engines(MAX_ENGINES, "coalesce", 0),
+)
 
 
 def of_flows(metrics: dict[str, float]) -> dict[str, float]:
@@ -251,7 +256,7 @@ def test_an_event_of_a_flow_that_is_over_is_not_decided(constant) -> None:
     [
         ((0,), "0 engines"),
         ((True,), "True engines"),
-        ((MOST + 1,), "choose 1 to 65536"),
+        ((MAX_ENGINES + 1,), "choose 1 to 65536"),
         ((1, "ignore"), "wait, drop, coalesce"),
         ((1, "drop"), "how many .*wait"),
         ((1, "drop", -1), "queue .*-1 events"),

@@ -46,7 +46,7 @@ def test_a_policy_that_comes_to_rest_has_none() -> None:
 
 
 def test_too_many_kinds_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 3)
+    monkeypatch.setattr(module, "MAX_CONTEXTS", 3)
     with pytest.raises(InputError, match="too many"):
         circles(decision(policy(split(0, 0, RISE, FALL), split(1, 10, 1, 2))))
 

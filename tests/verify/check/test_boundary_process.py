@@ -179,7 +179,7 @@ def test_a_system_without_a_limit_of_memory_checks_all_the_same(monkeypatch: pyt
     ("result", "answer"),
     [
         (HOLDS, ("holds", HOLDS)),
-        (Refused("not so"), ("refused", "not so")),
+        (Refused("not so", (3, 5)), ("refused", ("not so", (3, 5)))),
         (InputError("no file"), ("input", "no file")),
     ],
 )
@@ -249,11 +249,16 @@ def test_what_it_is_at_is_told_and_what_holds_is_the_answer(monkeypatch: pytest.
     assert Talk(monkeypatch, ("progress", "a"), ("holds", HOLDS)).answer() is HOLDS
 
 
-@pytest.mark.parametrize(("kind", "error"), [("refused", Refused), ("input", InputError)])
-def test_a_no_is_raised_here(monkeypatch: pytest.MonkeyPatch, kind: str, error: type[Exception]) -> None:
+@pytest.mark.parametrize(
+    ("no", "error", "unmet"), [(("refused", ("why", (3,))), Refused, (3,)), (("input", "why"), InputError, None)]
+)
+def test_a_no_is_raised_here(
+    monkeypatch: pytest.MonkeyPatch, no: tuple[str, Any], error: type[Exception], unmet: tuple[int, ...] | None
+) -> None:
     with pytest.raises((Refused, InputError), match=r"^why$") as caught:
-        Talk(monkeypatch, (kind, "why"), ("holds", HOLDS)).answer()
+        Talk(monkeypatch, no, ("holds", HOLDS)).answer()
     assert type(caught.value) is error
+    assert getattr(caught.value, "unmet", None) == unmet
 
 
 @pytest.mark.parametrize("message", [("holds", "a text"), ("holds", None), ("progress", HOLDS), ("other", HOLDS)])
