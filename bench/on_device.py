@@ -77,7 +77,7 @@ def page(verdicts: Sequence[Verdict]) -> str:
 Goodput / 99th percentile of the latency in us, means over the gate's seeds, many-to-one. **Bold** fails: goodput more
 than {GOODPUT:g} below that with no device, or p99 more than {TAIL:g} times as long. *Reordered*: the events of
 {REORDER:.0%} of the responses come up to {REORDER_BY_PS / 1e6:g} us late. Nobody has measured how often a card reorders
-events. What the device does, with the evidence of each value: `decision/devices/`.
+events. The device's values and their evidence: `decision/devices/`.
 
 {chr(10).join(section(verdict) for verdict in verdicts)}"""
 

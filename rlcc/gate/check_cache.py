@@ -21,7 +21,7 @@ from decision.artefact.sources import imported, package_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 DECIDE = ("rlcc.gate.certificate_check", "rlcc.gate.emulation_store", "emulator.run", "teachers.load")
-"""What is remembered was found by these (tests/rlcc/gate/test_check_cache.py)."""
+"""Modules that find what is remembered (tests/rlcc/gate/test_check_cache.py)."""
 TOOLS = (
     "bitwuzla",
     "cvc5",
