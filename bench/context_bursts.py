@@ -20,6 +20,7 @@ from netsim.network import Network
 from netsim.places import Place
 from netsim.policies import NativePolicy, native
 from netsim.trials import Trial, run
+from rlcc.commands.console import counted
 from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
@@ -76,7 +77,7 @@ def tails(seeds: Sequence[int], where: Place) -> dict[Key, float]:
 
 def page(found: Mapping[Key, float], seeds: Sequence[int]) -> str:
     """Returns the page as Markdown."""
-    many = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
+    many = counted(len(seeds), "seed")
     rows = [
         [name, scenario.removeprefix("many-to-one:"), *(_cell(found, name, scenario, burst) for burst in BURSTS)]
         for name, scenario in dict.fromkeys((name, scenario) for name, scenario, _, _ in found)

@@ -31,6 +31,7 @@ from netsim.network_file import from_table
 from netsim.places import Place
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
+from rlcc.commands.console import counted
 from rlcc.commands.run_location import add_options, place_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
@@ -190,7 +191,7 @@ def rows(lab: Lab, seeds: Sequence[int], where: Place) -> list[LoopRow]:
 
 def page(labs: Sequence[str], seeds: Sequence[int], where: Place) -> str:
     """Returns the page as Markdown."""
-    many = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
+    many = counted(len(seeds), "seed")
     text = f"""# Loops that were measured on cards
 {made_by("python -m bench.loops")}
 
@@ -205,7 +206,7 @@ are one file, written before the first run; its comments name what the record le
     for name in labs:
         lab = load_lab(name)
         found = rows(lab, seeds, where)
-        counted = {verdict: sum(row.verdict == verdict for row in found) for verdict in ("PASS", "FAIL", "VOID")}
+        verdicts = {verdict: sum(row.verdict == verdict for row in found) for verdict in ("PASS", "FAIL", "VOID")}
         cells = [
             [
                 row.scene.name,
@@ -218,7 +219,7 @@ are one file, written before the first run; its comments name what the record le
             for row in found
         ]
         text += f"\n## {lab.title}\nSource: {lab.source}. Parameters: `bench/labs/{name}.toml`.\n\n"
-        text += "Figures: " + ", ".join(f"{number} {verdict}" for verdict, number in counted.items()) + ".\n\n"
+        text += "Figures: " + ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items()) + ".\n\n"
         text += table(["scene", "figure", "theirs", "ours", "error", "verdict"], cells)
         voids = [f"- {scene.name}: {scene.void}.\n" for scene in lab.scenes if scene.void]
         if voids:

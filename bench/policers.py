@@ -23,6 +23,7 @@ from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
+from rlcc.commands.console import counted
 from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
 from rlcc.origin import made_by
@@ -109,7 +110,7 @@ def results(contenders: Sequence[Contender], seeds: Sequence[int], where: Place)
 def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> str:
     """Returns the page as Markdown."""
     found = results(contenders, seeds, where)
-    many = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
+    many = counted(len(seeds), "seed")
     text = f"""# At a policer and next to TCP
 {made_by("python -m bench.policers")}
 

@@ -29,6 +29,7 @@ from netsim.places import Place
 from netsim.policies import NativePolicy, PolicySpec
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
+from rlcc.commands.console import counted
 from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
 from rlcc.origin import made_by
@@ -137,7 +138,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place, on
         each = runs[at * len(seeds) : (at + 1) * len(seeds)]
         means = {metric: mean(m[metric] for m in each) for metric in each[0]}
         figures.setdefault(c.label, {}).setdefault(name, {})[cell.scenario] = means
-    many = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
+    many = counted(len(seeds), "seed")
     text = f"""# When a flow should ask for its RTT
 {made_by("python -m bench.probes")}
 

@@ -28,6 +28,7 @@ from netsim.places import Place
 from netsim.policies import NativePolicy, PolicySpec
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
+from rlcc.commands.console import counted
 from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation.contenders import Contender, opened
 from rlcc.origin import made_by
@@ -121,7 +122,7 @@ def within(ours: Metrics, own: Metrics) -> bool:
 
 def page(contenders: Sequence[Contender], device: str, seeds: Sequence[int], where: Place) -> str:
     """Returns the page as Markdown."""
-    many = f"{len(seeds)} seed" + "s" * (len(seeds) > 1)
+    many = counted(len(seeds), "seed")
     text = f"""# Contexts that queue pairs share
 {made_by("python -m bench.shared_contexts")}
 

@@ -79,8 +79,8 @@ def _closest(sizes: "_TableSizes", clusters: list[Cluster], most: int) -> tuple[
         return None
     best: tuple[int, Cluster, Cluster] | None = None
     for i, a in enumerate(clusters):
-        for b in clusters[i + 1 :]:
-            grown = sizes.joint(a, b) - sizes.entries(a) - sizes.entries(b)
+        for j, b in enumerate(clusters[i + 1 :], i + 1):
+            grown = sizes.joint(a, b) - alone[i] - alone[j]
             if entries + grown <= most and (best is None or grown < best[0]):
                 best = (grown, a, b)
     return (best[1], best[2]) if best else None

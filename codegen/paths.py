@@ -103,8 +103,8 @@ def _first_visible(program: Program, tried: list[tuple[Visit, Columns]]) -> list
     found: list[int | None] = [None] * len(tried)
     for first, end in pairwise((0, *STAGES)):
         left = [n for n, row in enumerate(found) if row is None]
-        some = [(visit, {key: column[first:end] for key, column in rows.items()}) for visit, rows in tried]
-        for n, visible in zip(left, _visible(program, [some[n] for n in left]), strict=True):
+        some = [(tried[n][0], {key: column[first:end] for key, column in tried[n][1].items()}) for n in left]
+        for n, visible in zip(left, _visible(program, some), strict=True):
             if visible.any():
                 found[n] = first + int(visible.argmax())
     return found

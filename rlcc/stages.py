@@ -395,25 +395,24 @@ def keep_certificate(
     """Write the certificate of what was proved, with ``claims`` besides, once the checker has found it to hold, that of
     a distance with ``teacher``. Cuts that no path comes to are left out. Refused, and nothing written, where the
     certificate does not hold."""
-    from rlcc.gate.certificate_check import hold, without_cuts
-    from verify.check.refused import Refused
+    from rlcc.gate.certificate_check import hold, without_idle_cuts
     from verify.trusted.certificate import certificate_text, extended, write_certificate
 
     assert verification.certificate is not None
     certificate = extended(verification.certificate, **claims) if claims else verification.certificate
     beside = None if certificate.teacher is None else teacher
 
-    def check() -> None:
-        content = certificate_text(certificate).encode()
-        hold(certificate, content, verification.build, teacher=beside, progress=progress, remembered=remembered)
-
-    try:
-        check()
-    except Refused as error:
-        if not error.unmet:
-            raise
-        certificate = without_cuts(certificate, error.unmet)
-        check()
+    certificate, _ = without_idle_cuts(
+        certificate,
+        lambda made: hold(
+            made,
+            certificate_text(made).encode(),
+            verification.build,
+            teacher=beside,
+            progress=progress,
+            remembered=remembered,
+        ),
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])
     return certificate

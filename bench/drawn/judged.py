@@ -21,7 +21,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import writing
 from emulator.build import Build, built
 from emulator.profile import load_profile
-from rlcc.gate.certificate_check import without_cuts
+from rlcc.gate.certificate_check import without_idle_cuts
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prover.certify import certify
@@ -118,13 +118,11 @@ def _prove(build: Build) -> Proved:
     return Proved(bound, exact, verification.certificate, problem, *_spent(begin), slowest)
 
 
-def _check(certificate: Certificate, build: Build, begin: float | None = None) -> Checked:
-    begin = time.process_time() if begin is None else begin
+def _check(certificate: Certificate, build: Build) -> Checked:
+    begin = time.process_time()
     try:
-        holds = recheck(certificate, build)
+        _, holds = without_idle_cuts(certificate, lambda made: recheck(made, build))  # as rlcc verify writes it
     except Refused as error:
-        if error.unmet:  # as rlcc verify writes it
-            return _check(without_cuts(certificate, error.unmet), build, begin)
         return Checked(0, 0, str(error), *_spent(begin))
     return Checked(holds.paths, holds.questions, "", *_spent(begin))
 

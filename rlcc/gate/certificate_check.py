@@ -1,6 +1,7 @@
 """Whether a certificate holds: checked again, or the very same was checked here before."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
+from typing import TypeVar
 
 from decision.artefact.manifest import sha256
 from emulator.build import Build
@@ -10,6 +11,7 @@ from verify.check.refused import Refused
 from verify.check.teacher_distance import TeacherNetwork
 from verify.trusted.certificate import Certificate, extended, image_hash
 
+Checked = TypeVar("Checked")
 Progress = Callable[[str], None]
 
 
@@ -46,9 +48,17 @@ def hold(
     before.keep("certificate", parts)
 
 
-def without_cuts(certificate: Certificate, numbers: Collection[int]) -> Certificate:
-    """The same without the cuts of these numbers, under the same hash: a cut is no claim."""
-    return extended(certificate, cuts=[cut for n, cut in enumerate(certificate.cuts) if n not in numbers])
+def without_idle_cuts(certificate: Certificate, check: Callable[[Certificate], Checked]) -> tuple[Certificate, Checked]:
+    """Returns the certificate without the cuts that no path comes to, under the same hash as a cut is no claim, and
+    what ``check`` returned of it. Refused where the certificate does not hold."""
+    try:
+        return certificate, check(certificate)
+    except Refused as error:
+        if not error.unmet:
+            raise
+        kept = [cut for n, cut in enumerate(certificate.cuts) if n not in error.unmet]
+    certificate = extended(certificate, cuts=kept)
+    return certificate, check(certificate)
 
 
 def network_of(teacher: Teacher) -> TeacherNetwork:

@@ -6,7 +6,7 @@ Judged is the mean over the gate's seeds, in every scenario that has the metric.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan
+from math import isnan, nan
 from statistics import fmean
 
 from decision.artefact.errors import InputError
@@ -77,12 +77,9 @@ def measured(outcomes: Sequence[PolicyMetrics], asked: Sequence[Requirement]) ->
             if metric not in said and _has(outcome, metric):
                 value = _mean(outcome, metric)
                 check = named("network.measured.*", part=metric, of=outcome.scenario, metric=_words(metric))
+                known = not isnan(value)
                 rows.append(
-                    check(
-                        value=_shown(value, metric),
-                        limit="not judged" if value == value else "measured",
-                        passed=value == value,
-                    )
+                    check(value=_shown(value, metric), limit="not judged" if known else "measured", passed=known)
                 )
     return rows
 
