@@ -459,5 +459,7 @@ def _scenario(
         core.set_cohorts(whose)
     if scenario.jobs is not None:
         before, after = np.array(scenario.jobs.edges, np.uint32).reshape(-1, 2).T.copy()
-        core.set_jobs(np.array(scenario.jobs.of, np.int64), before, after, np.array(scenario.jobs.gap_ps, np.int64))
+        jobs, senders = scenario.jobs, np.array(scenario.jobs.senders(len(scenario.flows)), np.uint32)
+        of, gaps_ps = np.array(jobs.of, np.int64), np.array(jobs.gap_ps, np.int64)
+        core.set_jobs(senders, of, before, after, gaps_ps, jobs.keeps_contexts)
     return core

@@ -1,7 +1,10 @@
 """Flows that wait for one another: requests and responses, a parameter server, collectives.
 
-A job is a set of flows. Each begins when all that it waits for have ended (their last ACK has come), the others when
+A job is a set of messages. Each begins when all that it waits for have ended (their last ACK has come), the others when
 the round begins; the round is over when all have ended, and the next one begins a gap later: a closed loop.
+
+A message is a flow of its own, new each time, unless the traffic says one-qp: then all messages from one machine to
+another are of one flow, whose context survives from message to message, as that of a collective's queue pair does.
 
 blocks:20%:1KB-64KBx16      reads and writes of blocks, 20 % of them reads, 16 outstanding a node ([ACC] table 1)
 blocks:20%:1KB-64KBx16:3copies      the same; what is written goes on to two more storage nodes before it is answered
@@ -10,6 +13,7 @@ ring-all-reduce:8x4MB       8 machines add up 4 MB: 14 steps of an eighth of it,
 tree-all-reduce:8x4MB       the same up a binary tree and down again
 exchange:8x4MB              each of 8 machines sends an eighth of 4 MB to each other one
 exchange:8x4MB:20ms         between two rounds of any of these four machines compute for 20 ms
+exchange:8x4MB:one-qp       any of these four with one queue pair from a machine to another
 """
 
 import re
@@ -33,45 +37,70 @@ SIZE = r"([1-9][0-9]{0,8})(B|KB|MB)"
 BLOCKS = re.compile(
     rf"blocks:(0|[1-9][0-9]{{0,2}})%:{SIZE}(?:-{SIZE})?x([1-9][0-9]{{0,5}})(?::([1-9][0-9]{{0,2}})copies)?"
 )
-COLLECTIVE = re.compile(rf"({'|'.join(PAUSE_MS)}):(0|[1-9][0-9]{{0,5}})x{SIZE}(?::(0|[1-9][0-9]{{0,4}})ms)?")
+COLLECTIVE = re.compile(rf"({'|'.join(PAUSE_MS)}):(0|[1-9][0-9]{{0,5}})x{SIZE}(?::(0|[1-9][0-9]{{0,4}})ms)?(:one-qp)?")
 NAMES = ("blocks", *PAUSE_MS)
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """``of``: the job of each flow, -1: none. ``edges``: (flow, one that waits for it). ``gap_ps``: of each job."""
+    """Messages of flows, and what they wait for.
+
+    - ``of``: job of each message, -1 for none
+    - ``edges``: (message, one that waits for it)
+    - ``gap_ps``: time between two rounds of each job
+    - ``flow``: flow that sends each message; empty where each flow sends one
+    - ``keeps_contexts``: whether a flow of a job keeps its context from message to message
+    """
 
     of: tuple[int, ...]
     edges: tuple[tuple[int, int], ...]
     gap_ps: tuple[int, ...]
+    flow: tuple[int, ...] = ()
+    keeps_contexts: bool = False
+
+    def senders(self, flows: int) -> Sequence[int]:
+        """Returns the flow of each message."""
+        return self.flow or range(flows)
 
     def check(self, name: str, flows: int, free: Sequence[int]) -> None:
         """InputError where this is no set of jobs of so many flows; ``free``: flows that never end, or come back."""
-        if len(self.of) != flows or not all(-1 <= job < len(self.gap_ps) for job in self.of):
-            raise InputError(f"scenario {name}: jobs name {len(self.of)} flows of {flows}, or a job that there is not")
-        endless = [flow for flow in free if self.of[flow] >= 0]
+        flow_of, count = self.senders(flows), len(self.of)
+        if count != len(flow_of) or not all(-1 <= job < len(self.gap_ps) for job in self.of):
+            raise InputError(
+                f"scenario {name}: jobs name {count} messages of {len(flow_of)}, or a job that there is not"
+            )
+        if set(flow_of) != set(range(flows)):
+            raise InputError(f"scenario {name}: jobs have no message of a flow, or one of a flow that there is not")
+        never = set(free)
+        endless = [flow for flow, job in zip(flow_of, self.of, strict=True) if job >= 0 and flow in never]
         if endless:
             raise InputError(f"scenario {name}: flow {endless[0]} of a job never ends, or comes back by itself")
-        waits = [0] * flows
-        follow: list[list[int]] = [[] for _ in range(flows)]
+        waits = [0] * count
+        follow: list[list[int]] = [[] for _ in range(count)]
         for one, other in self.edges:
-            if not (0 <= one < flows and 0 <= other < flows) or self.of[one] != self.of[other] or self.of[one] < 0:
-                raise InputError(f"scenario {name}: flow {other} waits for flow {one}, which is not of its job")
+            if not (0 <= one < count and 0 <= other < count) or self.of[one] != self.of[other] or self.of[one] < 0:
+                raise InputError(f"scenario {name}: message {other} waits for message {one}, which is not of its job")
             waits[other] += 1
             follow[one].append(other)
-        ready = [flow for flow in range(flows) if waits[flow] == 0]
-        for flow in ready:
-            for other in follow[flow]:
+        last: dict[int, int] = {}
+        for message, flow in enumerate(flow_of):
+            before = last.setdefault(flow, message)
+            if before != message and message not in follow[before]:
+                raise InputError(f"scenario {name}: message {message} does not wait for message {before} of its flow")
+            last[flow] = message
+        ready = [message for message in range(count) if waits[message] == 0]
+        for message in ready:
+            for other in follow[message]:
                 waits[other] -= 1
                 if waits[other] == 0:
                     ready.append(other)
-        if len(ready) < flows:
-            raise InputError(f"scenario {name}: flows of a job wait for one another in a circle")
+        if len(ready) < count:
+            raise InputError(f"scenario {name}: messages of a job wait for one another in a circle")
 
 
 @dataclass
 class Plan:
-    """Flows as they are planned: machines, sizes, jobs and what they wait for."""
+    """Messages as they are planned: machines, sizes, jobs and what they wait for."""
 
     machines: int
     rows: list[tuple[int, int, int, int]] = field(default_factory=list)  # from, to, bytes, job
@@ -92,7 +121,7 @@ class Plan:
 @dataclass(frozen=True)
 class Named:
     """A job's name, read: the kind, how many machines (or requests), sizes, the share of reads, on how many storage
-    nodes a written block is, and the time between two rounds."""
+    nodes a written block is, the time between two rounds, and whether messages between two machines share a flow."""
 
     kind: str
     number: int
@@ -101,6 +130,7 @@ class Named:
     reads: int = 0
     copies: int = 1
     gap_ps: int = 0
+    one_qp: bool = False
 
     @property
     def machines(self) -> int:
@@ -135,7 +165,7 @@ def read(traffic: str) -> Named | None:
         return None
     size = int(match[3]) * SIZE_BYTES[match[4]]
     gap_ms = int(match[5] or PAUSE_MS[match[1]])
-    named = Named(match[1], int(match[2]), size, size, gap_ps=gap_ms * MS)
+    named = Named(match[1], int(match[2]), size, size, gap_ps=gap_ms * MS, one_qp=match[6] is not None)
     if not 2 <= named.number <= MAX_MACHINES:
         raise InputError(f"{traffic}: {named.number} machines; 2 to {MAX_MACHINES} are possible")
     return named

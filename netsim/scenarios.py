@@ -519,15 +519,19 @@ def waiting(job: job_kinds.Named, seed: int, network: Network, fabric: Topology 
     plan = job.plan(seed, fabric.hosts if fabric is not None and whole else job.machines)
     machine = np.arange(plan.machines) if fabric is None else spread(plan.machines, fabric.hosts)
     sender, receiver, size, of = (np.array(column, np.int64) for column in zip(*plan.rows, strict=True))
-    order = np.argsort(sender, kind="stable")
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    packets, last_bytes = _packets(size[order], network.payload_bytes)
+    if job.one_qp:
+        _, first, flow = np.unique(sender * plan.machines + receiver, return_index=True, return_inverse=True)
+        jobs = Jobs(tuple(of.tolist()), tuple(plan.edges), tuple(plan.gaps_ps), tuple(flow.tolist()), True)
+    else:
+        first = np.argsort(sender, kind="stable")
+        place = np.empty(first.size, np.int64)
+        place[first] = np.arange(first.size)
+        edges = tuple((int(place[one]), int(place[other])) for one, other in plan.edges)
+        jobs = Jobs(tuple(of[first].tolist()), edges, tuple(plan.gaps_ps))
+    packets, last_bytes = _packets(size[first], network.payload_bytes)
     flows = Flows(
-        host=machine[sender][order], receiver=machine[receiver][order], packets=packets, last_bytes=last_bytes
+        host=machine[sender][first], receiver=machine[receiver][first], packets=packets, last_bytes=last_bytes
     )
-    edges = tuple((int(place[one]), int(place[other])) for one, other in plan.edges)
-    jobs = Jobs(tuple(of[order].tolist()), edges, tuple(plan.gaps_ps))
     hosts = plan.machines if fabric is None else fabric.hosts
     return Scenario(job.kind, hosts, hosts, flows, topology=fabric, jobs=jobs)
 

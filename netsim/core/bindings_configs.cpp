@@ -180,30 +180,37 @@ void bind_configs(nb::module_ &m) {
            [](ScenarioConfig &s, const ReadOnly<std::int64_t> &delays) { s.control_delays = copy_of(delays); })
       .def("set_routes", [](ScenarioConfig &s, const ReadOnly<std::uint32_t> &ports) { s.routes = copy_of(ports); })
       .def("set_jobs",
-           [](ScenarioConfig &s, const ReadOnly<std::int64_t> &of, const ReadOnly<std::uint32_t> &before,
-              const ReadOnly<std::uint32_t> &after, const ReadOnly<std::int64_t> &gap) {
-             const std::size_t flows = s.flows.size();
-             same_length(flows, of);
+           [](ScenarioConfig &s, const ReadOnly<std::uint32_t> &flow, const ReadOnly<std::int64_t> &of,
+              const ReadOnly<std::uint32_t> &before, const ReadOnly<std::uint32_t> &after,
+              const ReadOnly<std::int64_t> &gap, bool keeps_contexts) {
+             const std::size_t messages = flow.size();
+             same_length(messages, of);
              same_length(before.size(), after);
              JobsConfig jobs;
-             jobs.of.resize(flows);
-             jobs.waits.assign(flows, 0);
-             jobs.first.assign(flows + 1, 0);
+             jobs.flow = copy_of(flow);
+             jobs.of.resize(messages);
+             jobs.waits.assign(messages, 0);
+             jobs.first.assign(messages + 1, 0);
              jobs.gap = copy_of(gap);
-             for (std::size_t f = 0; f < flows; ++f) {
-               if (of(f) < -1 || of(f) >= static_cast<std::int64_t>(gap.size()) ||
-                   (of(f) >= 0 && s.flows[f].packets == 0))
-                 throw std::invalid_argument("a flow of a job ends, and its job exists");
-               jobs.of[f] = static_cast<std::int32_t>(of(f));
+             jobs.keeps_contexts = keeps_contexts;
+             std::vector<bool> sends(s.flows.size());
+             for (std::size_t m = 0; m < messages; ++m) {
+               if (flow(m) >= s.flows.size() || of(m) < -1 || of(m) >= static_cast<std::int64_t>(gap.size()) ||
+                   (of(m) >= 0 && s.flows[flow(m)].packets == 0))
+                 throw std::invalid_argument("a message of a job is a flow's that ends, and its job exists");
+               sends[flow(m)] = true;
+               jobs.of[m] = static_cast<std::int32_t>(of(m));
              }
+             if (std::find(sends.begin(), sends.end(), false) != sends.end())
+               throw std::invalid_argument("every flow sends a message");
              for (std::size_t e = 0; e < before.size(); ++e) {
-               if (before(e) >= flows || after(e) >= flows || of(before(e)) < 0 || of(before(e)) != of(after(e)))
-                 throw std::invalid_argument("flows wait for flows of their job");
+               if (before(e) >= messages || after(e) >= messages || of(before(e)) < 0 || of(before(e)) != of(after(e)))
+                 throw std::invalid_argument("messages wait for messages of their job");
                ++jobs.waits[after(e)];
                ++jobs.first[before(e) + 1];
              }
-             for (std::size_t f = 0; f < flows; ++f)
-               jobs.first[f + 1] += jobs.first[f];
+             for (std::size_t m = 0; m < messages; ++m)
+               jobs.first[m + 1] += jobs.first[m];
              jobs.follow.resize(before.size());
              std::vector<std::uint32_t> place(jobs.first.begin(), jobs.first.end() - 1);
              for (std::size_t e = 0; e < before.size(); ++e)

@@ -162,14 +162,16 @@ struct FlowConfig {
   std::uint8_t cohort = 0; // that steers it
 };
 
-// Flows that wait for one another: each begins when all that it waits for have ended, those that wait for none when
-// their job's round does. A round is over when all of a job's flows have ended; the next begins `gap` later.
+// Messages that wait for one another: each begins when all that it waits for have ended, those that wait for none when
+// their job's round does. A round is over when all of a job's messages have ended; the next begins `gap` later.
 struct JobsConfig {
-  std::vector<std::int32_t> of;      // the job of each flow, -1: none; empty: there are no jobs
-  std::vector<std::uint32_t> waits;  // of each flow, for how many
-  std::vector<std::uint32_t> first;  // of each flow, and the end: who waits for it, in ..
+  std::vector<std::uint32_t> flow;   // that sends each message; a flow's stand in the order in which it sends them
+  std::vector<std::int32_t> of;      // the job of each message, -1: none; empty: there are no jobs
+  std::vector<std::uint32_t> waits;  // of each message, for how many
+  std::vector<std::uint32_t> first;  // of each message, and the end: who waits for it, in ..
   std::vector<std::uint32_t> follow; // .. this
   std::vector<Ps> gap;               // of each job
+  bool keeps_contexts = false;       // a flow goes on from message to message; else it is new at each
 };
 
 struct ScenarioConfig {

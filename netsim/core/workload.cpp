@@ -12,13 +12,16 @@ void Workload::plan(Pcg32 &random) {
   const JobsConfig &jobs = n_.scenario.jobs;
   waits_ = jobs.waits;
   jobs_.resize(jobs.gap.size());
-  for (std::uint32_t f = 0; f < jobs.of.size(); ++f) {
-    if (jobs.of[f] >= 0)
-      jobs_[static_cast<std::size_t>(jobs.of[f])].flows.push_back(f);
+  message_.resize(starts.size());
+  for (auto m = static_cast<std::uint32_t>(jobs.of.size()); m-- > 0;)
+    message_[jobs.flow[m]] = m;
+  for (std::uint32_t m = 0; m < jobs.of.size(); ++m) {
+    if (jobs.of[m] >= 0)
+      jobs_[static_cast<std::size_t>(jobs.of[m])].messages.push_back(m);
   }
   for (Job &job : jobs_)
-    job.left = static_cast<std::uint32_t>(job.flows.size());
-  std::erase_if(starts, [this](const Start &start) { return !waits_.empty() && waits_[start.second] > 0; });
+    job.left = static_cast<std::uint32_t>(job.messages.size());
+  std::erase_if(starts, [this](const Start &start) { return !waits_.empty() && waits_[message_[start.second]] > 0; });
   starts_ = decltype(starts_)(std::greater<Start>(), std::move(starts));
   if (!starts_.empty())
     n_.loop.set(n_.loop.streams.starts, starts_.top().first);
@@ -41,15 +44,18 @@ void Workload::on_start(Ps now) {
 
 void Workload::begin(Ps now, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
-  if (!jobs_.empty() && n_.scenario.jobs.of[flow] >= 0) {
-    Ps &began = jobs_[static_cast<std::size_t>(n_.scenario.jobs.of[flow])].began;
+  const std::int32_t job = job_of(flow);
+  if (job >= 0) {
+    Ps &began = jobs_[static_cast<std::size_t>(job)].began;
     began = began < 0 ? now : began;
   }
   sending_.turns_of(s.host, now);
   turns_of_long_flow(now);
   const std::uint32_t packets = n_.scenario.flows[flow].packets;
   s.active = true;
-  ++s.generation;
+  const bool goes_on = keeps_context(job) && s.generation > 0;
+  if (!goes_on)
+    ++s.generation;
   s.start_psn = s.next_psn;
   s.end_psn = packets == 0 ? kUnlimited : s.next_psn + packets;
   const std::uint64_t bytes = packets == 0 ? ~std::uint64_t{0} : n_.size_bytes(flow);
@@ -58,7 +64,8 @@ void Workload::begin(Ps now, std::uint32_t flow) {
   s.last_burst_ps = 0;
   s.timed_at = now;
   started_at_[flow] = now;
-  flows_.begin(now, flow);
+  if (!goes_on)
+    flows_.begin(now, flow);
   if (ideal_ != nullptr)
     ideal_->began(now, flow);
   recovery_.began(now, flow);
@@ -69,8 +76,11 @@ void Workload::end(Ps now, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
   turns_of_long_flow(now);
   s.active = false;
-  s.probe_astray |= s.probe_outstanding;
-  s.probe_outstanding = false;
+  const std::int32_t job = job_of(flow);
+  if (!keeps_context(job)) {
+    s.probe_astray |= s.probe_outstanding;
+    s.probe_outstanding = false;
+  }
   Completions &done = n_.window.completions;
   done.flow.push_back(flow);
   done.start.push_back(started_at_[flow]);
@@ -83,19 +93,21 @@ void Workload::end(Ps now, std::uint32_t flow) {
   sending_.schedule(s);
   if (recovery_.ended(now))
     recovery_.rate(now, flows_.rate_of(static_cast<std::uint32_t>(recovery_.long_flow())));
-  if (!jobs_.empty() && n_.scenario.jobs.of[flow] >= 0)
-    ended_in_job(now, flow);
+  if (job >= 0)
+    ended_in_job(now, message_[flow]);
 }
 
-void Workload::launch(Ps at, std::uint32_t flow) {
+void Workload::launch(Ps at, std::uint32_t message) {
+  const std::uint32_t flow = n_.scenario.jobs.flow[message];
+  message_[flow] = message;
   starts_.emplace(at, flow);
   n_.loop.set(n_.loop.streams.starts, starts_.top().first);
 }
 
-void Workload::ended_in_job(Ps now, std::uint32_t flow) {
+void Workload::ended_in_job(Ps now, std::uint32_t message) {
   const JobsConfig &config = n_.scenario.jobs;
-  const auto number = static_cast<std::uint32_t>(config.of[flow]);
-  for (std::uint32_t i = config.first[flow]; i < config.first[flow + 1]; ++i) {
+  const auto number = static_cast<std::uint32_t>(config.of[message]);
+  for (std::uint32_t i = config.first[message]; i < config.first[message + 1]; ++i) {
     if (--waits_[config.follow[i]] == 0)
       launch(now, config.follow[i]);
   }
@@ -106,11 +118,11 @@ void Workload::ended_in_job(Ps now, std::uint32_t flow) {
   n_.window.rounds.start.push_back(job.began);
   n_.window.rounds.finish.push_back(now);
   job.began = -1;
-  job.left = static_cast<std::uint32_t>(job.flows.size());
-  for (const std::uint32_t f : job.flows) {
-    waits_[f] = config.waits[f];
-    if (waits_[f] == 0)
-      launch(now + config.gap[number], f);
+  job.left = static_cast<std::uint32_t>(job.messages.size());
+  for (const std::uint32_t m : job.messages) {
+    waits_[m] = config.waits[m];
+    if (waits_[m] == 0)
+      launch(now + config.gap[number], m);
   }
 }
 

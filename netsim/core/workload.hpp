@@ -34,13 +34,15 @@ public:
 private:
   struct Job { // its round
     Ps began = -1;
-    std::uint32_t left = 0; // flows that have not ended
-    std::vector<std::uint32_t> flows;
+    std::uint32_t left = 0; // messages that have not ended
+    std::vector<std::uint32_t> messages;
   };
 
   void begin(Ps now, std::uint32_t flow);
-  void launch(Ps at, std::uint32_t flow);
-  void ended_in_job(Ps now, std::uint32_t flow);
+  void launch(Ps at, std::uint32_t message);
+  void ended_in_job(Ps now, std::uint32_t message);
+  std::int32_t job_of(std::uint32_t flow) const { return jobs_.empty() ? -1 : n_.scenario.jobs.of[message_[flow]]; }
+  bool keeps_context(std::int32_t job) const { return job >= 0 && n_.scenario.jobs.keeps_contexts; }
   void turns_of_long_flow(Ps now);
   Ps alone(std::uint32_t flow) const;
 
@@ -52,7 +54,8 @@ private:
   std::priority_queue<Start, std::vector<Start>, std::greater<Start>> starts_;
   std::vector<Ps> started_at_;
   std::vector<Job> jobs_;
-  std::vector<std::uint32_t> waits_; // of each flow, for how many still
+  std::vector<std::uint32_t> message_; // of each flow, under way or the next
+  std::vector<std::uint32_t> waits_;   // of each message, for how many still
 };
 
 } // namespace netsim

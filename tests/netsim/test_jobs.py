@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
+from decision.policy.records import Trajectories
 from netsim import Flow, Mix, Network, Part, Scenario, Simulation, baselines, scenarios, simulate
 from netsim.jobs import Jobs
 from netsim.network import MS, US
@@ -19,6 +21,8 @@ NAMES = (
     "ring-all-reduce:5x200KB",
     "tree-all-reduce:6x50KB",
     "exchange:6x100KB",
+    "ring-all-reduce:5x200KB:one-qp",
+    "exchange:6x100KB:1ms:one-qp",
 )
 
 
@@ -39,8 +43,19 @@ def rounds_of(simulation):
     return of
 
 
-def in_order(simulation):
+def messages_of(simulation):
+    """Of each message its (start, finish), round by round."""
     jobs, done = simulation.scenario.jobs, rounds_of(simulation)
+    of = [[] for _ in jobs.of]
+    for flow, times in enumerate(done):
+        mine = [message for message, sender in enumerate(jobs.senders(len(done))) if sender == flow]
+        for number, time in enumerate(times):
+            of[mine[number % len(mine)]].append(time)
+    return of
+
+
+def in_order(simulation):
+    jobs, done = simulation.scenario.jobs, messages_of(simulation)
     for one, other in jobs.edges:
         assert len(done[other]) <= len(done[one])
         for (_, ended), (began, _) in zip(done[one], done[other], strict=False):
@@ -111,6 +126,47 @@ def test_a_ring_takes_as_long_as_its_steps_in_an_empty_network():
     metrics = run("ring-all-reduce:4x400KB", 4 * MS, "max-min").metrics()
     assert metrics["round_mean_us"] == pytest.approx(6 * metrics["fct_mean_us"], rel=0.1)
     assert metrics["slowdown_mean"] < 1.15
+
+
+def test_one_queue_pair_carries_all_messages_between_two_machines():
+    each, one = (run(f"ring-all-reduce:5x200KB{qp}").scenario for qp in ("", ":one-qp"))
+    assert (len(each.flows), len(one.flows)) == (40, 5)
+    assert len(one.jobs.of) == 40
+    assert one.column("host").tolist() == [0, 1, 2, 3, 4]
+    assert one.column("receiver").tolist() == [1, 2, 3, 4, 0]
+
+
+def recorded(qp, steering):
+    simulation = Simulation(f"ring-all-reduce:8x400KB{qp}", steering(), seed=1, record=True)
+    simulation.run(3 * MS)
+    return simulation, Trajectories.of(simulation.drain_records(), simulation.interfaces[0])
+
+
+def test_a_context_survives_from_message_to_message(steering):
+    """A flow decides for the first time once, and each decision goes on from the one before; else at each message."""
+    simulation, t = recorded(":one-qp", steering)
+    flow, rate = t.columns["flow"], t.columns["rate_q30"].astype(np.int64)
+    assert len(t.starts()) == len(np.unique(flow)) == 8
+    action = t.columns["action_q16"].astype(np.int64)
+    limits = steering().policy.limits
+    follows = np.clip((rate * (65536 + action) + 32768) >> 16, limits.rate_min, limits.rate_max)
+    same = t.position[1:] > 0
+    np.testing.assert_array_equal(rate[1:][same], follows[:-1][same])
+    rounds = simulation.metrics()["rounds"]
+    assert t.position.max() > 5 * rounds
+    _, new = recorded("", steering)
+    assert len(new.starts()) > 5 * rounds
+
+
+def test_what_was_decided_as_a_message_ended_holds_in_the_next(steering):
+    """A decision takes 20 us, longer than a message: without the context it would never take effect."""
+    limits = {"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "10 %"}
+    times = {"duration_ps": 6 * MS, "window_ps": (3 * MS, 6 * MS), "decision_latency_ps": 20 * US}
+    new, same = (
+        simulate(f"ring-all-reduce:4x40KB{qp}", steering(limits=limits), seed=1, **times).metrics["round_mean_us"]
+        for qp in ("", ":one-qp")
+    )
+    assert same < 0.7 * new
 
 
 @pytest.mark.parametrize(
@@ -204,7 +260,10 @@ TWO = (Flow(0, 0, packets=2), Flow(0, 0, packets=2))
     [
         (TWO, Jobs((0, 0), ((0, 1), (1, 0)), (0,)), "in a circle"),
         (TWO, Jobs((0, 1), ((0, 1),), (0, 0)), "of its job"),
-        (TWO, Jobs((0,), (), (0,)), "jobs .*1 flows .*2"),
+        (TWO, Jobs((0,), (), (0,)), "jobs .*1 messages .*2"),
+        (TWO, Jobs((0, 0, 0), ((0, 1),), (0,), (0, 1, 1)), "message 2 .*message 1"),
+        (TWO, Jobs((0, 0), (), (0,), (0, 0)), "no message"),
+        (TWO, Jobs((0, 0, 0), ((0, 2),), (0,), (0, 2, 0)), "not"),
         (TWO, Jobs((0, 3), (), (0,)), "job that there"),
         ((TWO[0], Flow(0, 0)), Jobs((0, 0), (), (0,)), "never ends"),
         ((TWO[0], replace(TWO[1], period_ps=MS)), Jobs((0, 0), (), (0,)), "back by itself"),
