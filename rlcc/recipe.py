@@ -133,13 +133,19 @@ class Neighbourhood(_Strict):
     (rlcc.gate.neighbourhood)."""
 
     limit: float = Field(
-        default=0.25, ge=0, le=4, description="Maximum deviation from the teacher's action range, as part of the rate."
+        default=0.25,
+        ge=0,
+        le=4,
+        description="Maximum deviation of an action from the teacher's actions in nearby states, fraction of the rate.",
     )
     share: Annotated[float, Shown(percent=True)] = Field(
-        default=0.2, ge=0, lt=1, description="Neighbourhood: relative change of each signal."
+        default=0.2, ge=0, lt=1, description="Nearby states: each signal differs by at most this fraction."
     )
     action: float = Field(
-        default=0.02, ge=0, le=4, description="Neighbourhood: absolute change of each past action, a multiplier."
+        default=0.02,
+        ge=0,
+        le=4,
+        description="Nearby states: each past action differs by at most this much; 0.02 is 2 % of the rate.",
     )
     proved_limit: Annotated[float | None, RenamedFrom("proved"), Shown(default="neighbourhood.limit")] = Field(
         default=None, ge=0, le=4, description="Limit of the deviation bound over all states."
@@ -147,7 +153,8 @@ class Neighbourhood(_Strict):
     proof: bool = Field(
         default=True,
         exclude_if=lambda proof: proof,
-        description="Require the deviation bound over all states to be proved; false: its check says why it is not.",
+        description="Require the deviation bound over all states to be proved; false: accept one that is not, and an "
+        "int8 network without a search.",
     )
     warm_up: int = Field(
         default=4,
@@ -247,12 +254,12 @@ class GateOptions(_Strict):
     scenarios: Annotated[Scenarios, BeforeValidator(listed)] = Field(
         default="all-kinds",
         validate_default=True,
-        description="Scenario of the closed loop; in a recipe also the name of a list in rlcc/scenario_lists.toml.",
+        description="Traffic of a simulated network to judge in; in a recipe also a list of rlcc/scenario_lists.toml.",
     )
-    seeds: Seeds = Field(default=[11], description="Seed of the closed loop.")
-    duration: DurationPs = Field(default=DURATION_PS, description="Duration of each run of the closed loop.")
+    seeds: Seeds = Field(default=[11], description="Seed of the simulated networks.")
+    duration: DurationPs = Field(default=DURATION_PS, description="Duration of each simulation.")
     window: Annotated[tuple[DurationPs, DurationPs], Shown(default='["50 ms", "170 ms"]')] = Field(
-        default=WINDOW_PS, description="Measured part of each run, from its start."
+        default=WINDOW_PS, description="Measured part of each simulation, from its start."
     )
     tolerance: Annotated[Tolerance, Shown(default=DEFAULT_TOLERANCE)] = Field(
         default=dict(DEFAULT), description="Allowed difference of each metric from the teacher's."
@@ -260,7 +267,7 @@ class GateOptions(_Strict):
     require: list[Required] = Field(
         default=[],
         exclude_if=lambda required: not required,
-        description='Requirement on the closed loop by itself: "goodput >= 0.9".',
+        description='Limit of a metric in each simulated network, apart from the teacher: "goodput >= 0.9".',
     )
     match: Match = Match()
     neighbourhood: Neighbourhood = Neighbourhood()
@@ -292,7 +299,7 @@ class GateOptions(_Strict):
     device: str | None = Field(
         default=None,
         exclude_if=lambda device: device is None,
-        description="Device model to judge on, NAME[:FLOWS]: decision/devices, up to FLOWS share a context.",
+        description="Device model to judge on, NAME or NAME:FLOWS (decision/devices); up to FLOWS share a context.",
     )
 
     @field_validator("require")

@@ -135,7 +135,7 @@ def print_verdict(verdict: Verdict, folder: Path) -> None:
     out.print(table)
     for check in verdict.failures():
         if check.detail:
-            out.print(escape(f"{check.name}: {check.detail}"))
+            out.print(escape(f"failed: {check.name}: {check.detail}"))
     for check in verdict.checks:
         if check.note:
             out.print(escape(f"* {check.name}: {check.note}"))

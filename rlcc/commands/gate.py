@@ -21,12 +21,17 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
 @click.option(
     "--no-certificate",
     is_flag=True,
-    help="Require no certificate; compare the budget with a bound over all inputs, else the slowest vector.",
+    help="Require no certificate. The budget then limits a bound over all inputs, or the slowest vector plus --margin "
+    "if no bound is within it.",
 )
 @model_options("gate", "margin")
 @model_options("gate.sizes", *SIZE_FLAGS, flags=SIZE_FLAGS)
 @model_options("gate.neighbourhood", *NEIGHBOURHOOD_FLAGS, flags=NEIGHBOURHOOD_FLAGS)
-@click.option("--no-distance-proof", is_flag=True, help="Accept an unproved deviation bound; its check says why.")
+@click.option(
+    "--no-distance-proof",
+    is_flag=True,
+    help="Accept a deviation that is not proved; an int8 network then needs no search either.",
+)
 @click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware, the reference.")
 @model_options("gate", "max_regression")
 @click.option(
@@ -47,12 +52,12 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
     "--linux",
     multiple=True,
     metavar="PATH",
-    help="Path for a run in a real kernel: RATE, RTT, QUEUE. netsim must predict it.",
+    help="Bottleneck RATE, RTT, QUEUE: also run TCP over it in a real kernel, compare with netsim. Repeatable.",
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help="Skip all simulations (rollouts, closed loop). The best outcome is then QUICK PASS, not PASS.",
+    help="Skip all simulations (actions, networks). The best outcome is then QUICK PASS, not PASS.",
 )
 @model_options("gate", "run_on_host")
 @click.option(
@@ -68,10 +73,9 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
 @where_options("threads")
 @handled
 def command() -> None:
-    """Judge FIRMWARE: equality with the model, proof, worst case and budget, sizes, regression, actions and closed
-    loop.
+    """Judge FIRMWARE: equality with the model, proof, worst case and budget, sizes, regression, actions and networks.
 
-    --quick judges all but actions and closed loop. A model from another library has no teacher: its actions are not
-    judged, and its closed loop, if it is a policy, by --require alone. Writes verdict.json, junit.xml, summary.md and
+    --quick judges all but actions and networks. A model from another library has no teacher: its actions are not
+    judged, and its networks, if it is a policy, by --require alone. Writes verdict.json, junit.xml, summary.md and
     report.html. Exit code 0: PASS or QUICK PASS, 1: FAIL, 2: could not run.
     """

@@ -55,7 +55,7 @@ def _meaning(feature: object) -> str:
     text = " ".join((inspect.getdoc(type(feature)) or "").split())
     settings = {k: v for k, v in feature.model_dump().items() if k != "kind"}  # type: ignore[attr-defined]
     told = ", ".join(f"{k} = {v}" for k, v in settings.items())
-    return text.split(". Integer")[0].rstrip(".") + (f" ({told})" if told else "")
+    return text.split(". Integer")[0].rstrip(".") + (f"; here {told}" if told else "")
 
 
 def outputs(teacher: Teacher, layout: InputLayout, rows: Floats) -> Floats:

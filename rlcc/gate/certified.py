@@ -77,9 +77,10 @@ def certified(
         hold(certificate, content, build, teacher=teacher, progress=progress, remembered=remembered)
     except (Refused, InputError) as error:
         return Certified(CHECK(value=str(error), passed=False, detail=f"prove the firmware again: {command()}"), None)
-    besides = [] if not certificate.behaviour else [f"{len(certificate.behaviour)} properties"]
-    besides += [] if certificate.teacher is None else [f"deviation at most {certificate.teacher.bound:.5f}"]
-    return Certified(CHECK(value=", ".join([f"{certificate.hash[:12]} holds", *besides]), passed=True), certificate)
+    claims = ["equal", "safe"]
+    claims += [] if not certificate.behaviour else [f"{len(certificate.behaviour)} properties"]
+    claims += [] if certificate.teacher is None else [f"deviation at most {certificate.teacher.bound:.5f}"]
+    return Certified(CHECK(value=f"holds ({certificate.hash[:12]}): {', '.join(claims)}", passed=True), certificate)
 
 
 def of_another(certificate: Certificate, profile: Profile | None, compiler: str | None, optimise: str | None) -> str:

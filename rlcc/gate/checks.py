@@ -58,7 +58,7 @@ def as_emitted(differing: list[str]) -> list[Check]:
     no vector runs. Asked before any compiler sees the C."""
     return [
         named("equality.emitted")(
-            value=", ".join(differing) + " differ" if differing else "all are",
+            value=f"different: {', '.join(differing)}" if differing else "all are",
             limit="all",
             passed=not differing,
             detail="emit the firmware again with this version of rlcc" if differing else "",
@@ -94,7 +94,7 @@ def not_judged(groups: Sequence[Group], reason: str) -> list[Check]:
     """A failing row for each group of checks that the gate did not come to."""
     return [
         named("*.all", part=group.replace(" ", "_"), group=group)(
-            value="not judged", limit="judged", passed=False, detail=reason
+            value="not reached", limit="reached", passed=False, detail=reason
         )
         for group in groups
     ]
@@ -288,7 +288,7 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
         "fewer trees or borders"
     )
     return named("teacher.deviation")(
-        value=f"{outside.distance:.5f} in {outside.visited:,} of {outside.cells:,} cells",
+        value=f"{outside.distance:.5f}, searched {outside.visited:,} of {outside.cells:,} cells",
         limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a signal, ±{allowed.action:g} of an action)",
         passed=passed,
         detail="" if passed else unseen if outside.missed else place + mend("outside"),

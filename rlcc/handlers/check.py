@@ -55,9 +55,9 @@ def handle(
         _draw(loaded, scenario, _deployed(loaded, network, senders, period), picture)
     if file is not None:
         same = parity(loaded, file)
-        word, off = ("same" if same.passed else "OTHER"), f"{same.difference:.2g} off ({TOLERANCE:g} allowed)"
+        word, off = ("same" if same.passed else "OTHER"), f"{same.difference:.2g} ({TOLERANCE:g} allowed)"
         there = f"in row {same.worst}: {same.theirs:.6f} there, {same.ours:.6f} here"
-        out.print(escape(f"{word}: {same.rows:,} rows of {file}, at most {off}, {there}"), soft_wrap=True)
+        out.print(escape(f"{word}: {same.rows:,} rows of {file}, largest difference {off}, {there}"), soft_wrap=True)
         return 0 if same.passed else 1
     return 0
 

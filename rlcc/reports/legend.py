@@ -17,26 +17,33 @@ COLUMNS = {
 """Meaning by heading."""
 
 TERMS = {
-    "program": "the student in integers, the specification of the C",
+    "program": "the student as a program over integers, the specification of the C",
     "parent": "the teacher, student and rollouts from which the firmware was made; checked if they are there",
-    "forbidden": "float, division, system and indirect instructions, loops, recursion, calls to other functions, "
-    "writable static data",
+    "manifest": "the firmware's list of its files, with hashes, and of what it was made from",
+    "forbidden": "float, division, system and indirect instructions, loops, recursion, calls of functions outside the "
+    "firmware, writable static data",
+    "code size": "limits of sizes are the engine profile's, or lower ones that were asked for",
     "per agent": "an agent is a flow, or a queue of a switch",
     "safe": "no access or jump out of bounds, no loop, on any path",
+    "certificate": "the file that states what is proved; in brackets the beginning of its hash, then its claims",
     "properties": "the rows of the group behaviour that the certificate proves",
     "inflation": "RTT / base RTT; the base RTT stands in brackets",
-    "fixed point": "RTTs, in base RTTs, at which N equal flows keep their rate: trees keep it over a range; within 0.5 "
-    "of it means ±50%; the figure is the worst N, its range, and the formula's RTT",
+    "fixed point": "RTTs at which N equal flows keep their rate, in base RTTs (both terms of the formula); trees keep "
+    "it over a range of RTTs; within 0.5 of it means ±50%; the figure is the worst N, its range, and the formula's "
+    "RTT",
+    "yield": "at this constant RTT each flow falls from the first rate to the second",
     "least": "the smallest number for which the property holds",
     "action error": "student minus teacher; an action is the factor by which a decision changes the rate, so 0.01 is "
     "1% of the rate; for other knobs the unit is the range of the knob; the figure is that of the worst network",
     "rollouts of": "decisions recorded for this check, under a seed of its own",
     "observation": "the policy's inputs; action map: from its output to the knob; limits: of the knob",
-    "deviation": "distance of the student's action to the nearest one that the teacher takes in nearby states, as an "
-    "action error; in brackets how near: ± of each signal, and of each past action in the state",
-    "cells": "regions of states in which the student's action is constant, searched at the corners and one point",
+    "deviation": "how far the student's action lies outside the teacher's actions in nearby states, in the unit of "
+    "action error; the brackets say what is nearby: ± of each signal, and of each past action in the state",
+    "cells": "regions of states in which the student's action is constant: how many were searched, of all, each at its "
+    "corners and one point",
     "2^24": "bound of the event's integers in their units, ns or bytes; the student takes larger ones as 2^24 - 1",
-    "in one state": "deviation of an example that the proof found; the figure before it bounds all states",
+    "in one state": "deviation of an example that the proof found; the figure before it bounds all states; the search "
+    "of the row above may have found a worse state",
     "many-to-one:": "the number of flows to one receiver",
     "hadoop:": "flows with the sizes of Hadoop traffic; the number is the load of the links",
     "websearch:": "flows with the sizes of web search traffic; the number is the load of the links",

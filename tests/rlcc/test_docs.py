@@ -169,22 +169,22 @@ SHOWN = {
 
 def test_results_in_the_readme_are_those_of_the_lab_book() -> None:
     readme = section(ROOT / "README.md", "results")
-    tables: dict[str, dict[str, list[float]]] = {}
+    tables: dict[str, dict[str, list[str]]] = {}
     metric = ""
     for line in section(ROOT / "papers/pages/tables.md", "pcc-rl-table-1-many-to-one"):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("|") and cells[-1].endswith("to 1"):
             metric = cells[0]
         elif line.startswith("|") and re.match(r"[+-]?\d", cells[1]) and len(cells) == 5:
-            ours = [float(re.split("[ /±]", cell)[0].replace(",", "")) for cell in cells[1:]]
+            ours = [cell.split(" / ")[0].replace(",", "") for cell in cells[1:]]
             tables.setdefault(metric, {})[cells[0].split(" / ")[0]] = ours
     for begin, name in SHOWN.items():
         row = next(line for line in readme if line.startswith(f"| {begin}"))
         queue, goodput, drops = (tables[kind][name] for kind in ("queue latency us", "goodput", "drops Gb/s"))
         cells = [cell.strip() for cell in row.strip("|").split("|")]
-        assert cells[1:3] == [f"{queue[n]:,.0f} us" for n in (1, 3)], name
-        assert cells[3:5] == [f"{goodput[n]:.3f}" for n in (1, 3)], name
-        assert cells[5] == ("yes" if drops[3] else "no"), name
+        assert cells[1:3] == [f"{float(queue[n].split()[0]):,.0f} us" for n in (1, 3)], name
+        assert cells[3:5] == [goodput[n] for n in (1, 3)], name
+        assert cells[5] == ("yes" if float(drops[3].split()[0]) else "no"), name
 
 
 def test_a_source_that_is_named_by_a_key_stands_in_the_bibliography() -> None:

@@ -183,7 +183,8 @@ class _Congestion(Feature):
 
 
 class RlCcCongestion(_Congestion):
-    """scale * (target - max(inflation - beta, 0) * sqrt(rate)), RL-CC eq. 4 (published code: scale -12.5)."""
+    """scale * (target - max(inflation - beta, 0) * sqrt(rate)), inflation that of the signal: RL-CC eq. 4, whose code
+    has a scale of -12.5."""
 
     kind: Literal["rl_cc_congestion"]
     beta: float = Field(ge=0, le=16)

@@ -213,7 +213,7 @@ AROUND = Neighbourhood(limit=0.25)
 def test_a_student_outside_its_teachers_actions_is_named_with_the_state() -> None:
     just = checks.neighbourhood(OUTSIDE, AROUND)
     assert (just.passed, just.detail) == (True, "")
-    assert just.value == "0.25000 in 8,000 of 10,000 cells"
+    assert just.value == "0.25000, searched 8,000 of 10,000 cells"
     assert just.limit == "0.25 (±20% of a signal, ±0.02 of an action)"
     for distance in (np.nextafter(0.25, 1), float("nan")):
         more = checks.neighbourhood(replace(OUTSIDE, distance=distance), AROUND)
@@ -336,7 +336,7 @@ def test_a_folder_as_emitted_passes_and_another_names_its_files() -> None:
     assert (fine.passed, fine.value, fine.detail, fine.file) == (True, "all are", "", "")
     (wrong,) = checks.as_emitted(["manifest.json: layout", "rlcc_policy.c"])
     assert (wrong.passed, wrong.file) == (False, "manifest.json")
-    assert wrong.value == "manifest.json: layout, rlcc_policy.c differ"
+    assert wrong.value == "different: manifest.json: layout, rlcc_policy.c"
     assert "emit the firmware again" in wrong.detail
 
 

@@ -146,8 +146,8 @@ def test_an_edited_threshold_in_the_c_fails(
 
     firmware = resealed(switch / "firmware", tmp_path / "edited", change)
     failed = gated(switch, firmware)
-    assert failed.pop("equality.emitted") == "rlcc_policy.c differ"
-    assert set(failed.values()) == {"not judged"}
+    assert failed.pop("equality.emitted") == "different: rlcc_policy.c"
+    assert set(failed.values()) == {"not reached"}
 
 
 STUDENTS: dict[str, tuple[str, dict[str, int], str]] = {

@@ -85,21 +85,24 @@ INCLUDE = text("rlcc_policy.c", '#include "rlcc_policy.h"', '#include "/etc/pass
 
 # What was done -> the edit, the sentence; the manifest's hashes are right again (sealed), or as they were.
 SEALED: dict[str, tuple[Edit, str]] = {
-    "edited C": (text("rlcc_policy.c", "<< 14U", "<< 13U"), "rlcc_policy.c differ"),
-    "C that reads /etc/passwd": (INCLUDE, "rlcc_policy.c differ"),
+    "edited C": (text("rlcc_policy.c", "<< 14U", "<< 13U"), "different: rlcc_policy.c"),
+    "C that reads /etc/passwd": (INCLUDE, "different: rlcc_policy.c"),
     "other defaults in the header": (
         text("rlcc_policy.h", "uint32_t rate_min_q30;", "uint32_t rate_max_q30;"),
-        "rlcc_policy.h differ",
+        "different: rlcc_policy.h",
     ),
     "a flipped leaf in student and program": (
         both(data("student.json", flip_leaf), data("program.json", flip_leaf)),
         "rlcc_policy.c, student.json, trees_only.c, vectors.csv",
     ),
-    "a vector less": (last_vector(lambda line: ""), "vectors.csv differ"),
-    "half a vector": (last_vector(lambda line: line[:9]), "vectors.csv differ"),
-    "another expectation": (last_vector(lambda line: line[:-1] + str((int(line[-1]) + 1) % 10)), "vectors.csv differ"),
-    "no header": (lambda folder: (folder / "rlcc_policy.h").unlink(), "rlcc_policy.h differ"),
-    "one file more": (lambda folder: (folder / "stdint.h").write_text("typedef int uint32_t;"), "stdint.h differ"),
+    "a vector less": (last_vector(lambda line: ""), "different: vectors.csv"),
+    "half a vector": (last_vector(lambda line: line[:9]), "different: vectors.csv"),
+    "another expectation": (
+        last_vector(lambda line: line[:-1] + str((int(line[-1]) + 1) % 10)),
+        "different: vectors.csv",
+    ),
+    "no header": (lambda folder: (folder / "rlcc_policy.h").unlink(), "different: rlcc_policy.h"),
+    "one file more": (lambda folder: (folder / "stdint.h").write_text("typedef int uint32_t;"), "different: stdint.h"),
 }
 SEALED_REFUSED: dict[str, tuple[Edit, str]] = {
     "a flipped leaf": (data("student.json", flip_leaf), "is not the program of student.json beside it"),
@@ -201,7 +204,7 @@ def test_a_sealed_folder_that_rlcc_does_not_emit_fails(
     assert content is not None
     check, _, *rest = content["checks"]
     assert check["id"] == "equality.emitted"
-    assert {row["value"] for row in rest} == {"not judged"}
+    assert {row["value"] for row in rest} == {"not reached"}
     assert says in check["value"]
     assert SECRET not in "".join(capsys.readouterr())
 
@@ -227,8 +230,8 @@ def test_a_wrong_claim_in_a_sealed_manifest_fails(copy: Path, claim: str) -> Non
     code, content = gated(copy, copy / "firmware")
     assert code == 1
     assert content is not None
-    assert content["checks"][0]["value"] == "manifest.json: details differ"
-    assert {row["value"] for row in content["checks"][2:]} == {"not judged"}
+    assert content["checks"][0]["value"] == "different: manifest.json: details"
+    assert {row["value"] for row in content["checks"][2:]} == {"not reached"}
 
 
 HEADERS: dict[str, dict[str, Any]] = {
