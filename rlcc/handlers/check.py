@@ -41,7 +41,7 @@ def handle(
     out = console()
     out.print(escape(teacher_sheet.headline(loaded)))
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("column", "name", "unit", "what the network saw"):
+    for title in ("column", "name", "unit", "meaning"):
         table.add_column(title, overflow="fold")
     for cells in teacher_sheet.columns(loaded, layout):
         table.add_row(*map(escape, cells))
