@@ -20,20 +20,20 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.option("--no-core", is_flag=True, help="Skip the emulated core in --check, for machines without Verilator.")
 @click.option("--recipe", "recipe_file", type=FOLDER, help="Recipe with engine, properties and teacher.")
 @click.option("--properties", help="Properties to decide: a TOML file, a certificate, or all.")
-@click.option("--teacher", type=FOLDER, help="Teacher: also bound the deviation from its action range.")
+@click.option("--teacher", type=FOLDER, help="Teacher: also bound the deviation from its actions in nearby states.")
 @click.option(
     "--around",
     callback=share,
     default="20 %",
     show_default=True,
-    help="Neighbourhood: relative change of a signal; with --teacher.",
+    help="Nearby states: each signal differs by at most this fraction; with --teacher.",
 )
 @click.option(
     "--around-action",
     type=click.FloatRange(0, 4),
     default=0.02,
     show_default=True,
-    help="Neighbourhood: absolute change of a past action; with --teacher.",
+    help="Nearby states: each past action differs by at most this much; with --teacher.",
 )
 @click.option("--max-outside", type=click.FloatRange(0, 4), help="Maximum deviation; with --teacher.")
 @click.option(

@@ -159,7 +159,7 @@ def test_readme_is_one_page_and_its_verdict_is_one_that_was_given() -> None:
 
 SHOWN = {
     "RL-CC, trees": "RL-CC tree",
-    "DCQCN, lossy": "DCQCN",
+    "DCQCN without PFC": "DCQCN",
     "DCQCN with PFC": "DCQCN, PFC",
     "HPCC": "HPCC",
     "Swift": "Swift",
