@@ -115,8 +115,8 @@ class FidelityComparison:
         )
 
     def _text(self, number: float, sign: str = "+") -> str:
-        decimals = _words(self.metric.metric)[1]
-        return f"{number:{sign}.2%}" if self.metric.relative else f"{number:{sign}.{decimals}f}"
+        decimals = _words(self.metric.metric)[1]  # z: no -0.0000
+        return f"{number:{sign}z.2%}" if self.metric.relative else f"{number:{sign}z.{decimals}f}"
 
     def _limit(self) -> str:
         if self.limit == self.metric.most:

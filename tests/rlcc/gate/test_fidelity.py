@@ -189,6 +189,11 @@ def test_the_noise_stands_beside_the_difference(noise: float, off: float, value:
     assert (check.value, check.limit, check.detail) == (value, limit, detail)
 
 
+def test_a_difference_that_rounds_to_0_has_no_minus() -> None:
+    (check,) = judged(ONE_PERCENT, runs(BASE, latency(100 * (1 - 1e-6))))
+    assert "(+0.00%, noise" in check.value
+
+
 def test_a_failure_names_network_and_seed_and_what_usually_mends_it() -> None:
     (check,) = judged(ONE_PERCENT, runs(BASE, latency(101), latency(96), latency(99)))
     assert not check.passed
