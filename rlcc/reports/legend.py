@@ -38,7 +38,7 @@ TERMS = {
     "rollouts of": "decisions recorded for this check, under a seed of its own",
     "observation": "the policy's inputs; action map: from its output to the knob; limits: of the knob",
     "deviation": "how far the student's action lies outside the teacher's actions in nearby states, in the unit of "
-    "action error; the brackets say what is nearby: ± of each signal, and of each past action in the state",
+    "action error; the limit's brackets say what is nearby: ± of each signal, and of each past action in the state",
     "cells": "regions of states in which the student's action is constant: how many were searched, of all, each at its "
     "corners and one point",
     "2^24": "bound of the event's integers in their units, ns or bytes; the student takes larger ones as 2^24 - 1",
