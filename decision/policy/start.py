@@ -12,7 +12,11 @@
     RECOVERING       RTT < recovery's end                    rate * factor              RECOVERING, at rate_max SETTLED
     RECOVERING       else the first since the brake          none                       RECOVERING
     RECOVERING       else                                    none                       SETTLED
+    ARMED, SETTLED   no NACK, and RTT < clear path's below   rate * factor              the same
     ARMED, SETTLED   else                                    the policy's               the same
+
+The last row but one is there where ``clear_path`` is given: a policy that was taught in crowds takes tens of round
+trips to get an empty path back.
 
 RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. The first response
 after the brake has met the flood that the flow braked for, still draining: it does not end the recovery. Bit 0 of the
@@ -91,12 +95,22 @@ class Brake(_Strict):
     """Highest rate after the brake."""
 
 
+class ClearPath(_Strict):
+    """The rate times ``factor`` a decision, where the RTT is below ``below`` base RTTs and no NACK has come."""
+
+    below: InflationQ10 = Field(default=1.1)  # type: ignore[assignment]  # validated
+    """Inflation below which a path is clear, in base RTTs."""
+    factor: Factor = 2
+    """Multiplier of the rate per decision."""
+
+
 class Start(_Strict):
     """The table; what is left out is as RL-CC was swept best."""
 
     slow_start: Growth = Growth(until=4)
     brake: Brake = Brake()
     recovery: Growth = Growth(until=1.5)  # type: ignore[arg-type]
+    clear_path: ClearPath | None = Field(default=None, exclude_if=lambda rule: rule is None)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with these values."""
@@ -155,6 +169,11 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
     alarm = b.add(Op.MAX, (lost, late), name="alarm")
     brakes_now = b.add(Op.MIN, (not_settled, alarm))
     made = b.add(Op.MAX, (grows, brakes_now), name="made", note="by the phase, not by the policy")
+    clear = None
+    if start.clear_path is not None:
+        low = b.add(Op.GT, (b.const(start.clear_path.below), inflation))
+        clear = b.add(Op.MIN, (low, b.add(Op.EQ, (lost, none))), name="is_clear", note="a short RTT and no NACK")
+        made = b.add(Op.MAX, (clear, made), name="made", note="by the phase or on a clear path, not by the policy")
     if too_late is not None:
         made = b.add(
             Op.MAX, (too_late, made), name="unasked", note="the policy: the phase makes the step, or none is made"
@@ -166,12 +185,16 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
     until = b.add(Op.SELECT, (starts, b.param("slow_start_until_q10"), b.param("recover_until_q10")), name="until_q10")
     below = b.add(Op.GT, (until, inflation))
 
-    def grown(growth: Growth) -> int:
+    def grown(growth: Growth | ClearPath) -> int:
         return b.add(Op.SHL, (rate,), growth.factor.bit_length() - 1, "rate_grown_q30")
 
     more = grown(start.slow_start)
     if start.recovery.factor != start.slow_start.factor:
         more = b.add(Op.SELECT, (starts, more, grown(start.recovery)))
+    if start.clear_path is not None and clear is not None:
+        if start.clear_path.factor != start.recovery.factor:
+            more = b.add(Op.SELECT, (grows, more, grown(start.clear_path)))
+        below = b.add(Op.SELECT, (grows, below, clear))
     cut = b.add(Op.MIN, (rate, b.param("brake_rate_q30")), name="rate_cut_q30")
     unbraked = b.add(Op.SELECT, (below, more, rate), name="rate_unbraked_q30")
     wanted = b.add(Op.SELECT, (brakes, cut, unbraked), name="rate_wanted_q30")
@@ -189,6 +212,8 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
     going = b.add(Op.SELECT, (starts, b.const(Phase.STARTING), b.const(Phase.RECOVERING)), name="phase_kept")
     ended = b.add(Op.SELECT, (starts, b.const(Phase.ARMED), settled), name="phase_ended")
     after = b.add(Op.SELECT, (goes_on, going, ended), name="phase_next")
+    if clear is not None:
+        after = b.add(Op.SELECT, (grows, after, phase), name="phase_grown")
     phase_made = b.add(Op.SELECT, (brakes, b.const(Phase.RECOVERING), after), name="phase_made")
     made_bits = b.add(Op.SHL, (phase_made,), PHASE_SHIFT, "made_bits", "phase_made, where the context has it")
     held_bits = b.add(Op.SHL, (phase,), PHASE_SHIFT, "held_bits", "phase, where the context has it")

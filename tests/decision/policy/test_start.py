@@ -71,6 +71,8 @@ def expected(word: int, rtt_ns: int, nacks: int, p: dict[str, int], start: Start
             grown = rate * start.recovery.factor
             return made(grown, Phase.RECOVERING if grown < p["rate_max_q30"] else Phase.SETTLED)
         return made(rate, Phase.RECOVERING if rate % 2 else Phase.SETTLED)
+    if start.clear_path is not None and nacks == 0 and inflation < start.clear_path.below:
+        return made(rate * start.clear_path.factor, phase)
     return Stepped(0, None, phase)
 
 
@@ -115,6 +117,30 @@ def test_a_phase_goes_where_the_table_says(before, rtts, nacks, after):
     assert expected(before, rtt_ns, nacks, PARAMS) == after
 
 
+CLEAR = Start.model_validate({"clear_path": {"below": 1.25, "factor": 4}})
+
+
+@pytest.mark.parametrize(
+    ("before", "rtts", "nacks", "after"),
+    [
+        (word(D, 1 << 20), 1.24, 0, Stepped(1, 1 << 22, D)),
+        (word(D, (1 << 20) + 1), 1.24, 0, Stepped(1, (1 << 22) + 4, D)),
+        (word(D, 1 << 29), 1.0, 0, Stepped(1, LINE_RATE_Q30 - 1, D)),
+        (word(D, 1 << 20), 1.25, 0, Stepped(0, None, D)),
+        (word(D, 1 << 20), 1.0, 1, Stepped(0, None, D)),
+        (word(A, 1 << 20), 1.24, 0, Stepped(1, 1 << 22, A)),
+        (word(A, 1 << 28), 1.0, 1, Stepped(1, CUT, R)),
+        (word(R, 1 << 20), 1.0, 0, Stepped(1, 1 << 21, R)),
+        (word(S, 1 << 20), 1.0, 0, Stepped(1, 1 << 21, S)),
+        (0, 1.0, 0, Stepped(1, 1 << 29, S)),
+    ],
+)
+def test_a_clear_path_grows_the_rate(before, rtts, nacks, after):
+    rtt_ns = round(rtts * BASE_RTT)
+    assert stepped(before, rtt_ns, nacks, PARAMS, CLEAR) == after
+    assert expected(before, rtt_ns, nacks, PARAMS, CLEAR) == after
+
+
 NEAR = st.sampled_from((-1, 0, 1))
 U32 = st.integers(0, 2**32 - 1)
 RATES = st.integers(1, LINE_RATE_Q30)
@@ -135,7 +161,8 @@ def test_every_context_is_one_of_the_four_phases_whatever_an_operator_sets(data)
     names = ("slow_start_until_q10", "brake_above_q10", "recover_until_q10")
     at = [min((params[name] << 32) // params["base_rtt_recip_q42"], 2**32 - 2) + data.draw(NEAR) for name in names]
     rtt_ns = data.draw(st.one_of(U32, st.sampled_from([max(one, 0) for one in at])))
-    start = Start.model_validate({"recovery": {"factor": 4, "until": 2}}) if data.draw(st.booleans()) else START
+    other = [{}, {"recovery": {"factor": 4, "until": 2}}, {"clear_path": {}}, {"clear_path": {"below": 6, "factor": 4}}]
+    start = Start.model_validate(data.draw(st.sampled_from(other)))
     nacks = data.draw(st.sampled_from([0, 0, 1, 2**32 - 1]))
     assert stepped(before, rtt_ns, nacks, params, start) == expected(before, rtt_ns, nacks, params, start)
 
@@ -186,6 +213,10 @@ def test_the_table_reads_and_is_written_as_it_was(tmp_path):
         ({"brake": {"to": "2 line"}}, "within 0 .*line rate"),
         ({"brake": {"to": 0.1}}, "no unit"),
         ({"break": {}}, "Extra inputs"),
+        ({"clear_path": {"below": "1.1"}}, "number .*RTTs"),
+        ({"clear_path": {"below": 17000}}, "not within 0 and 16384"),
+        ({"clear_path": {"factor": 3}}, "shifts by; 3"),
+        ({"clear_path": {"decisions": 3}}, "Extra inputs"),
     ],
 )
 def test_a_start_that_is_none_is_refused(table, wrong):
