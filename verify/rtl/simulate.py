@@ -9,7 +9,7 @@ from pathlib import Path
 from decision.artefact import temporary
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
-from emulator.core import cxx, verilator
+from emulator.core import CXX_FLAGS, CXX_SLOW, all_of, built_runtime, cxx, include_folder, verilator
 from emulator.firmware import VECTORS, prefix_of, under
 
 FOLDER = "rtl"
@@ -49,12 +49,11 @@ def built(place: Path, module: str, bench: str) -> Path:
     command, env = verilator()
     top = module.removesuffix(".v")
     _run([*command, "--cc", "--top-module", top, "--Mdir", "model", module], place, (0,), env)
-    root = Path(env["VERILATOR_ROOT"]) / "include"
-    sources = [str(path) for path in sorted((place / "model").glob("*.cpp"))]
-    shared = [str(root / name) for name in ("verilated.cpp", "verilated_threads.cpp")]
-    includes = [f"-I{place / 'model'}", f"-I{root}", f"-I{root / 'vltstd'}"]
-    flags = ["-std=c++20", "-O0", "-pthread", "-DVL_TIME_CONTEXT", *includes]
-    _run([cxx(), *flags, bench, *sources, *shared, "-o", "bench"], place, (0,))
+    root = include_folder(env)
+    unit = all_of(place / "unit.cpp", [place / bench, *sorted((place / "model").glob("*.cpp"))])
+    includes = [f"-I{path}" for path in (place, place / "model", root, root / "vltstd")]
+    flags = [*CXX_FLAGS, *CXX_SLOW, *includes]
+    _run([cxx(), *flags, str(unit), str(built_runtime()), "-pthread", "-o", "bench"], place, (0,))
     return place / "bench"
 
 
