@@ -1,6 +1,7 @@
 """`rlcc verify` from firmware to certificate and back: what it prints, writes and returns."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -41,19 +42,17 @@ def verify(*arguments: object) -> tuple[int, str]:
 @pytest.mark.usefixtures("calibrated_anew")
 @pytest.mark.parametrize("profile", ["ibex-small", "ibex-maxperf", "connectx6dx-proxy"])
 def test_a_firmware_is_proved_certified_and_checked(firmware: Path, tmp_path: Path, profile: str) -> None:
-    files = [tmp_path / name / "certificate.json" for name in ("a", "b")]
-    for path in files:
-        code, output = verify(firmware, "--profile", profile, "--out", path)
-        assert code == 0
-        assert {"proved", "WCET"} <= figures(output, "verify").keys()
-    assert files[0].read_bytes() == files[1].read_bytes()
-    written = json.loads(files[0].read_text())
+    path = tmp_path / "certificate.json"
+    code, output = verify(firmware, "--profile", profile, "--out", path)
+    assert code == 0
+    assert {"proved", "WCET"} <= figures(output, "verify").keys()
+    written = json.loads(path.read_text())
     worst = written["claims"]["worst_case"]
     assert worst["exact"] == worst["rtl_cycles"] <= worst["bound"]
     assert written["engine"]["calibration"]["above"] == written["engine"]["calibration"]["below"] == 0
-    assert str(tmp_path) not in files[0].read_text()
-    assert (tmp_path / "a" / "certificate.queries.gz").is_file()
-    code, output = verify(firmware, "--check", files[0])
+    assert str(tmp_path) not in path.read_text()
+    assert (tmp_path / "certificate.queries.gz").is_file()
+    code, output = verify(firmware, "--check", path)
     assert code == 0
     shown = figures(output, "verify")
     assert shown["stack"] == f"{written['claims']['stack_bytes']} B"
@@ -61,9 +60,29 @@ def test_a_firmware_is_proved_certified_and_checked(firmware: Path, tmp_path: Pa
     assert shown["certificate"] == f"{written['hash'][:12]} holds"
 
 
-def test_an_edited_certificate_is_bad_input(firmware: Path, tmp_path: Path) -> None:
-    path = tmp_path / "certificate.json"
+@pytest.fixture(scope="module")
+def shared_certificate(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The firmware's certificate, proved once. Tests that change it take a copy."""
+    path = tmp_path_factory.mktemp("certified") / "certificate.json"
     assert verify(firmware, "--out", path)[0] == 0
+    return path
+
+
+@pytest.fixture
+def certificate(shared_certificate: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(shared_certificate.parent, tmp_path / "certified") / shared_certificate.name
+
+
+@pytest.mark.usefixtures("calibrated_anew")
+def test_a_second_proof_writes_the_same_bytes(firmware: Path, certificate: Path, tmp_path: Path) -> None:
+    path = tmp_path / "again" / "certificate.json"
+    assert verify(firmware, "--out", path)[0] == 0
+    assert path.read_bytes() == certificate.read_bytes()
+
+
+def test_an_edited_certificate_is_bad_input(firmware: Path, certificate: Path) -> None:
+    path = certificate
     path.write_text(path.read_text().replace('"safety": true', '"safety": true '))
     assert verify(firmware, "--check", path)[0] == 0  # the same content
     path.write_text(path.read_text().replace('"stack_bytes": 0', '"stack_bytes": 4'))
@@ -71,13 +90,11 @@ def test_an_edited_certificate_is_bad_input(firmware: Path, tmp_path: Path) -> N
         verify(firmware, "--check", path)
 
 
-def test_another_folders_certificate_is_refused(firmware: Path, tmp_path: Path) -> None:
-    path = tmp_path / "certificate.json"
-    assert verify(firmware, "--out", path)[0] == 0
+def test_another_folders_certificate_is_refused(certificate: Path, tmp_path: Path) -> None:
     with writing(tmp_path / "student", "student") as work:
         make_student([FEATURES["previous_action"], FEATURES["rl_cc_congestion"]], ACTIONS[0], TREES[:1]).save(work)
     emit(tmp_path / "student", tmp_path / "firmware", target="generic", seed=0)
-    code, output = verify(tmp_path / "firmware", "--check", path)
+    code, output = verify(tmp_path / "firmware", "--check", certificate)
     assert code == 1
     assert "for another firmware" in " ".join(output.split())
 
@@ -125,11 +142,9 @@ def changed(data: Any, path: tuple[Any, ...]) -> Any:
     return copy
 
 
-def test_the_hash_is_of_what_is_claimed_and_of_nothing_else(firmware: Path, tmp_path: Path) -> None:
+def test_the_hash_is_of_what_is_claimed_and_of_nothing_else(certificate: Path) -> None:
     """Another processor, version of a tool or witness changes no hash; another claim, program or image does."""
-    path = tmp_path / "certificate.json"
-    assert verify(firmware, "--out", path)[0] == 0
-    content = json.loads(path.read_text())
+    content = json.loads(certificate.read_text())
     content["teacher"] = {"teacher": "t", "bound": 0.1, "reached": 0.05, "witness": {"x": 1}, "student": 0.2}
     means, stated = set(), set()
     for leaf in leaves(content):
