@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from options_by_hand import linked
+from options_by_hand import linked, without_example
 
 from bench.drawn.students import drawn
 from codegen.emit import emit
@@ -35,7 +35,8 @@ def emitted(number: int, folder: Path) -> Build:
 
 def proof(build: Build, source: str, folder: Path) -> Proof:
     image = linked(build.firmware, source, folder, "gcc")
-    return prove(image, build.program, build.firmware.layouts, build.engine, limits=LIMITS)
+    with without_example():
+        return prove(image, build.program, build.firmware.layouts, build.engine, limits=LIMITS)
 
 
 def test_they_are_proved_by_what_the_code_has_compared(

@@ -3,6 +3,7 @@ the return under their names in lanes that know by then which they are."""
 
 import numpy as np
 import pytest
+from options_by_hand import without_example
 
 from bench.codegen.foreign_models import lightgbm_regressor
 from codegen.model_body import emit_model
@@ -21,7 +22,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 
 def proved(build: Build) -> Proof:
-    return prove(build.image, build.program, build.firmware.layouts, build.engine, limits=LIMITS)
+    with without_example():
+        return prove(build.image, build.program, build.firmware.layouts, build.engine, limits=LIMITS)
 
 
 def test_it_is_proved_and_a_leaf_that_a_lane_does_not_know_is_no_number(
