@@ -25,7 +25,7 @@ def vectors_inc(program: Program, vectors: Vectors) -> str:
     if "context" in handed:
         parts.append(("expect.context", handed["context"], initialiser(handed["context"])))
     texts = [
-        [number(value, field.ctype) for value in vectors.columns[f"{prefix}.{field.name}"].tolist()]
+        numbers(vectors.columns[f"{prefix}.{field.name}"].tolist(), field.ctype)
         for prefix, fields, _ in parts
         for field in fields
     ]
@@ -33,9 +33,11 @@ def vectors_inc(program: Program, vectors: Vectors) -> str:
     return "".join(line % row for row in zip(*texts, strict=True))
 
 
-def number(value: int, ctype: str) -> str:
-    """A constant of a field's sign."""
-    return literal(value, "uint32_t" if ctype.startswith("u") else "int32_t")
+def numbers(values: Sequence[int], ctype: str) -> list[str]:
+    """Returns constants of a field's sign."""
+    sign = "uint32_t" if ctype.startswith("u") else "int32_t"
+    texts = {value: literal(value, sign) for value in set(values)}
+    return [texts[value] for value in values]
 
 
 def is_vector(name: str) -> bool:
