@@ -19,7 +19,7 @@ from decision.policy.features.feature import Feature
 from decision.policy.student import Student
 from emulator.build import built
 from emulator.compile import find_gcc
-from emulator.firmware import Firmware
+from emulator.firmware import Firmware, read_firmware
 from emulator.profile import load_profile
 from verify.check.refused import Refused
 from verify.prover.certify import _prove
@@ -69,7 +69,7 @@ def firmware(name: str, folder: Path) -> Firmware:
     with writing(folder / "student", "student") as work:
         student(FEATURES[name]).save(work)
     emit(folder / "student", folder / "firmware", target="generic", seed=0)
-    return built(folder / "firmware", profile=ENGINE).firmware
+    return read_firmware(folder / "firmware")
 
 
 @pytest.mark.parametrize("name", FEATURES)
