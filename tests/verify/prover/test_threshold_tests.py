@@ -69,20 +69,30 @@ def at_least_as_many(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     return read_firmware(folder / "firmware")
 
 
-def test_a_ratio_of_one_is_proved_and_checked_though_the_factor_is_not_compared(at_least_as_many: Firmware) -> None:
-    image, proof, cuts = certified(at_least_as_many)
+@pytest.fixture(scope="module")
+def proved_as_many(at_least_as_many: Firmware) -> tuple[Image, Proof, tuple[Cut, ...]]:
+    return certified(at_least_as_many)
+
+
+def test_a_ratio_of_one_is_proved_and_checked_though_the_factor_is_not_compared(
+    at_least_as_many: Firmware, proved_as_many: tuple[Image, Proof, tuple[Cut, ...]]
+) -> None:
+    image, proof, cuts = proved_as_many
     assert proof.worst
     assert proof.worst.exact == judge(at_least_as_many, image, cuts).bound() + cycle_model(ENGINE).overhead
 
 
 @pytest.mark.parametrize(("text", "other"), [("_held_shl8 + 1U;", "_held_shl8 + 0U;"), ("> (256U", "> (257U")])
 def test_another_comparison_than_with_one_is_refused(
-    text: str, other: str, at_least_as_many: Firmware, tmp_path: Path
+    text: str,
+    other: str,
+    at_least_as_many: Firmware,
+    proved_as_many: tuple[Image, Proof, tuple[Cut, ...]],
+    tmp_path: Path,
 ) -> None:
-    cuts = certified(at_least_as_many)[2]
     wrong, _ = not_proved(at_least_as_many, {text: other}, tmp_path)
     with pytest.raises(Refused):
-        judge(at_least_as_many, wrong, cuts).bound()
+        judge(at_least_as_many, wrong, proved_as_many[2]).bound()
 
 
 def test_threshold_tests_are_proved_and_checked(
