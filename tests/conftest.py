@@ -1,3 +1,3 @@
 """Plugins of all tests, which lie in tests/plugins."""
 
-pytest_plugins = ("reproducible", "skips", "wording", "shared_answers", "made_once")
+pytest_plugins = ("reproducible", "skips", "wording", "shared_answers", "made_once", "garbage")
