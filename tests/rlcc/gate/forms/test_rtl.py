@@ -20,8 +20,10 @@ from verify.rtl.simulate import VectorRun
 IDS = ("equality.logic_vectors", "equality.logic", "equality.logic_wrapper")
 
 
-def emitted(folder):
-    """Returns a firmware with Verilog, of one tree."""
+@pytest.fixture(scope="module")
+def firmware(tmp_path_factory):
+    """A firmware with Verilog, of one tree. Nothing is written into its folder."""
+    folder = tmp_path_factory.mktemp("logic")
     leaves = tuple(np.random.default_rng(1).integers(-5000, 6000, size=4).tolist())
     features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
     with writing(folder / "student", "student") as work:
@@ -47,8 +49,7 @@ def simulated_as(tmp_path, monkeypatch):
     return result
 
 
-def test_vectors_that_passed_are_not_run_again(tmp_path, simulated_as):
-    firmware = emitted(tmp_path)
+def test_vectors_that_passed_are_not_run_again(firmware, simulated_as):
     count = firmware.details["vectors"]
     for differing, vectors in ((1, count), (0, count - 1), (0, count)):  # only the last is retained
         runs = simulated_as(vectors, differing)
@@ -62,8 +63,7 @@ def test_vectors_that_passed_are_not_run_again(tmp_path, simulated_as):
     assert runs == [SEED]
 
 
-def test_vectors_are_run_again_by_other_code(tmp_path, simulated_as, monkeypatch):
-    firmware = emitted(tmp_path)
+def test_vectors_are_run_again_by_other_code(firmware, simulated_as, monkeypatch):
     runs = simulated_as(firmware.details["vectors"], 0)
     for _ in range(2):
         differing_vectors(firmware, print, Remembered())
@@ -78,8 +78,7 @@ def test_vectors_are_run_again_by_other_code(tmp_path, simulated_as, monkeypatch
 
 
 @pytest.mark.parametrize("file", ["rtl/rlcc_policy.v", "rtl/rlcc_policy_tb.cpp", "vectors.csv"])
-def test_vectors_are_run_again_if_a_file_that_decides_is_another(file, tmp_path, simulated_as):
-    firmware = emitted(tmp_path)
+def test_vectors_are_run_again_if_a_file_that_decides_is_another(file, firmware, simulated_as):
     count = firmware.details["vectors"]
     runs = simulated_as(count, 0)
     differing_vectors(firmware, print, Remembered())
@@ -88,8 +87,7 @@ def test_vectors_are_run_again_if_a_file_that_decides_is_another(file, tmp_path,
     assert runs == [SEED, SEED]
 
 
-def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path):
-    firmware = emitted(tmp_path)
+def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(firmware):
     program = Program.from_json(firmware.json("program.json"))
     checks, claim = rtl.judge(firmware, program, lambda _: None)
     assert {check.id: check.passed for check in checks} == dict.fromkeys(IDS, True)
@@ -109,8 +107,7 @@ def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(tmp_path)
     assert other["program_sha256"] == claim["program_sha256"]
 
 
-def test_a_form_is_judged_where_the_manifest_has_its_key(tmp_path):
-    firmware = emitted(tmp_path)
+def test_a_form_is_judged_where_the_manifest_has_its_key(firmware, tmp_path):
     assert forms_of(firmware) == [rtl]
-    emit(tmp_path / "student", tmp_path / "plain", target="bare")
+    emit(firmware.folder.parent / "student", tmp_path / "plain", target="bare")
     assert forms_of(opened(tmp_path / "plain", "firmware")) == []
