@@ -43,25 +43,13 @@ VERILATOR_FLAGS = (
 CXX_FLAGS = ("-std=c++20", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TIMING=0", "-DVM_TRACE=0")
 CXX_FAST = ("-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden")  # evaluated every cycle
 CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation, and what of Verilator's runtime is linked
-RUNTIME = "runtime.o"
 SLOW = "__Slow"  # what Verilator calls files of code that runs once
 LARGE_BYTES = 200_000  # of a file that is compiled alone, beside others
 
 VERSION_SETTINGS = ("PATH", "VERILATOR_ROOT", "ZIG_GLOBAL_CACHE_DIR")
 """Environment variables that decide which tool answers, or whether it can."""
 
-__all__ = [
-    "Progress",
-    "all_of",
-    "buildable",
-    "built_core",
-    "built_runtime",
-    "cxx",
-    "include_folder",
-    "package_folder",
-    "verilator",
-    "version_line",
-]
+__all__ = ["Progress", "buildable", "built_core", "cxx", "package_folder", "verilator", "version_line"]
 
 Progress = Callable[[str], None]
 FileState = tuple[str, int, int, int]
@@ -120,11 +108,6 @@ def verilator() -> tuple[list[str], dict[str, str]]:
     return [str(binary)], {**os.environ, "VERILATOR_ROOT": str(folder)}
 
 
-def include_folder(env: dict[str, str]) -> Path:
-    """Returns the folder of Verilator's C++ sources and headers. ``env``: of ``verilator``."""
-    return Path(env["VERILATOR_ROOT"]) / "include"
-
-
 def buildable() -> InputError | None:
     """Why no core can be built here, None where Verilator and a C++ compiler are there."""
     try:
@@ -157,23 +140,6 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
     return built_once("cores", digest.hexdigest()[:32], build)
 
 
-def built_runtime() -> Path:
-    """Returns the object file of Verilator's runtime, from the cache or compiled now. Every program of a Verilated
-    module is linked with it."""
-    command, env = verilator()
-    root = include_folder(env)
-    flags = [*CXX_FLAGS, *CXX_SLOW]
-    versions = [version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
-    digest = hashlib.sha256(json.dumps([flags, versions]).encode()).hexdigest()
-
-    def build(folder: Path) -> None:
-        source = all_of(folder / "runtime.cpp", [root / "verilated.cpp", root / "verilated_threads.cpp"])
-        _run([cxx(), *flags, f"-I{root}", "-c", str(source), "-o", str(folder / RUNTIME)], env, "the C++ compiler")
-        source.unlink()
-
-    return built_once("verilator-runtimes", digest[:32], build) / RUNTIME
-
-
 def _build(rtl: Rtl, folder: Path) -> None:
     command, env = verilator()
     model = folder / "model"
@@ -192,15 +158,17 @@ def _build(rtl: Rtl, folder: Path) -> None:
         env,
         "Verilator",
     )
-    root = include_folder(env)
+    root = Path(env["VERILATOR_ROOT"]) / "include"
     bench = HERE / "bench"
     programs = {EXECUTABLE: bench / "stream.cpp", LIBRARY: bench / "decider.cpp"}
     made = sorted(model.glob("*.cpp"))
     large = [path for path in made if path.stat().st_size > LARGE_BYTES]
     slow = [path for path in made if path.stem.endswith(SLOW) and path not in large]
     fast = [path for path in made if path not in slow and path not in large]
+    # Most of a small file's compilation is Verilator's headers, so small files are compiled as one.
     groups = [
         *large,
+        all_of(folder / f"runtime{SLOW}.cpp", [root / "verilated.cpp", root / "verilated_threads.cpp"]),
         all_of(folder / "model.cpp", fast),
         all_of(folder / f"model{SLOW}.cpp", slow),
     ]
@@ -215,9 +183,8 @@ def _build(rtl: Rtl, folder: Path) -> None:
 
     files = [*groups, *programs.values()]
     with ThreadPoolExecutor(usable_cores()) as pool:
-        runtime = pool.submit(built_runtime)
         objects = dict(zip(files, pool.map(compile_one, files), strict=True))
-    shared = [*(str(objects[source]) for source in groups), str(runtime.result())]
+    shared = [str(objects[source]) for source in groups]
     for name, source in programs.items():
         kind = ["-shared"] if name == LIBRARY else []
         _run([cxx(), *kind, str(objects[source]), *shared, "-pthread", "-o", str(folder / name)], env, "the linker")
@@ -227,8 +194,7 @@ def _build(rtl: Rtl, folder: Path) -> None:
 
 
 def all_of(file: Path, sources: Sequence[Path]) -> Path:
-    """Returns a file that includes all of the sources. Verilator's headers, most of the work of compiling a small file,
-    are then read once."""
+    """Returns a file that includes all of the sources."""
     file.write_text("".join(f'#include "{source}"\n' for source in sources))
     return file
 

@@ -14,7 +14,7 @@ from decision.artefact.cache import HASHES, built_once, cache_folder, private_ca
 from decision.artefact.errors import InputError
 from emulator import core as core_module
 from emulator.compile import compile_policy, link_program, tool_environment, toolchain
-from emulator.core import built_core, built_runtime
+from emulator.core import built_core
 from emulator.profile import load_profile
 from emulator.verilated import ibex
 
@@ -89,22 +89,6 @@ def test_a_core_is_built_once_and_found_quickly(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(core_module, "_build", lambda *_: pytest.fail("built again"))
     assert built_core(load_profile("ibex-small").core) == first
     assert {path.name for path in first.iterdir()} == {core_module.EXECUTABLE, core_module.LIBRARY, HASHES}
-
-
-def test_verilators_runtime_is_compiled_once_for_its_flags(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[Path] = []
-
-    def compile_into(command: list[str], *_: object) -> None:
-        compiled.append(Path(command[-1]))
-        compiled[-1].touch()
-
-    monkeypatch.setattr(core_module, "_run", compile_into)
-    runtimes = {built_runtime() for _ in range(2)}
-    assert len(compiled) == len(runtimes) == 1
-    assert {path.name for path in runtimes.pop().parent.iterdir()} == {core_module.RUNTIME, HASHES}
-    monkeypatch.setattr(core_module, "CXX_SLOW", ("-O1", "-fPIC"))
-    built_runtime()
-    assert len(compiled) == 2
 
 
 @pytest.fixture
