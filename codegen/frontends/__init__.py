@@ -13,6 +13,7 @@ from codegen.frontends import catboost_binary, formats, lightgbm_text, sklearn_e
 from codegen.frontends.catboost_json import read_catboost
 from codegen.frontends.comparison import hold
 from codegen.frontends.forest import Forest
+from codegen.frontends.gbrl_trees import read_gbrl
 from codegen.frontends.grid import Grid, load_grid
 from codegen.frontends.predictions import of_catboost, of_sklearn
 from codegen.frontends.quantise import quantise
@@ -21,12 +22,16 @@ from decision.artefact.documents import load_json, read_bytes, read_text
 from decision.artefact.errors import InputError
 from decision.policy.model import Model, comment_text, load_model
 
-READ = "CatBoost's cbm or JSON, XGBoost's JSON, LightGBM's text, treelite's serialised models, or a model of rlcc"
+READ = (
+    "CatBoost's cbm or JSON, XGBoost's JSON, LightGBM's text, GBRL's gbrl_model, treelite's serialised models, or a "
+    "model of rlcc"
+)
 
 READERS: dict[str, Callable[[Path, Any], Forest]] = {
     formats.CBM: lambda path, _: catboost_binary.read_cbm(path),
     formats.TREELITE: lambda path, _: treelite_model.read_treelite(path),
     formats.LIGHTGBM: lambda path, _: lightgbm_text.read_lightgbm(read_text(path), str(path)),
+    formats.GBRL: lambda path, _: read_gbrl(read_bytes(path), str(path)),
     formats.CATBOOST: lambda path, data: read_catboost(data, str(path)),
     formats.XGBOOST: lambda path, data: read_xgboost(data, str(path)),
 }

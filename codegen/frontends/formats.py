@@ -8,12 +8,14 @@ from typing import Any
 
 from codegen.frontends.catboost_binary import MAGIC
 from codegen.frontends.catboost_json import is_catboost
+from codegen.frontends.gbrl_binary import is_gbrl
 from codegen.frontends.lightgbm_text import is_lightgbm
 from codegen.frontends.treelite_model import is_treelite
 from codegen.frontends.xgboost_json import is_xgboost
 from decision.policy.model import KIND
 
 CBM, TREELITE, LIGHTGBM, CATBOOST, XGBOOST, RLCC = "cbm", "treelite", "lightgbm", "catboost", "xgboost", "rlcc"
+GBRL = "gbrl"
 JSON = "json"
 XGBOOST_MEND = 'save it as JSON: booster.save_model("model.json")'
 LIGHTGBM_MEND = 'save it as text: booster.save_model("model.txt")'
@@ -23,6 +25,7 @@ UBJSON = f"it is XGBoost's binary format; {XGBOOST_MEND}"
 NOTES = {
     XGBOOST: "a zero is the number 0, not a missing value as in a sparse matrix",
     TREELITE: "by treelite's meaning, which keeps no zero_as_missing",
+    GBRL: "the actor's outputs before any clip or tanh, without a critic's",
 }
 """What files of a format do not say, for whoever emits one."""
 
@@ -68,6 +71,8 @@ def format_of(content: bytes) -> str | RefusedFormat | None:
         return CBM
     if is_treelite(content):
         return TREELITE
+    if is_gbrl(content):
+        return GBRL
     for start, reason in STARTS.items():
         if content.startswith(start):
             return RefusedFormat(reason)

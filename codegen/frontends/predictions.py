@@ -96,15 +96,34 @@ def _treelite(path: str, names: Any, rows: Any) -> dict[str, Any]:
     return {"raw": treelite.gtil.predict(model, inputs, nthread=1, pred_margin=True)}
 
 
+def _gbrl(path: str, names: Any, rows: Any) -> dict[str, Any]:
+    import gbrl
+    import numpy as np
+
+    model = gbrl.GBRL_CPP.load(path)
+    sizes = model.get_metadata()
+    inputs = _columns([f"f{place}" for place in range(sizes["input_dim"])], names, rows).astype(np.float32)
+    raw = np.asarray(model.predict(obs=inputs, categorical_obs=None, start_tree_idx=0, stop_tree_idx=0))
+    return {"raw": raw.reshape(len(rows), -1)[:, : sizes["policy_dim"]]}  # behind them stands the critic's
+
+
 LIBRARIES: dict[str, tuple[str, tuple[str, ...], Callable[[str, Any, Any], dict[str, Any]]]] = {
     "cbm": ("catboost", ("catboost",), _catboost("cbm")),
     "catboost": ("catboost", ("catboost",), _catboost("json")),
     "xgboost": ("xgboost", ("xgboost", "xgboost-cpu"), _xgboost),
     "lightgbm": ("lightgbm", ("lightgbm",), _lightgbm),
     "treelite": ("treelite", ("treelite",), _treelite),
+    "gbrl": ("gbrl", ("gbrl", "gbrl-gpu"), _gbrl),
 }
 """By format: the module, the distributions that bring it, its predictions."""
-SUFFIXES = {"cbm": ".cbm", "catboost": ".json", "xgboost": ".json", "lightgbm": ".txt", "treelite": ".tl"}
+SUFFIXES = {
+    "cbm": ".cbm",
+    "catboost": ".json",
+    "xgboost": ".json",
+    "lightgbm": ".txt",
+    "treelite": ".tl",
+    "gbrl": ".gbrl_model",
+}
 """What each library expects its files to be called."""
 AVERAGED = "average_output"
 """A line of LightGBM's header: `predict` gives the mean of the trees, of which the raw score is the sum."""
