@@ -2,18 +2,28 @@
 not; the verdict names the model and how each of its values is known."""
 
 from dataclasses import replace
+from itertools import pairwise
 from math import nan
 
+import numpy as np
 import pytest
+from drawing import ACTIONS, FEATURES, make_student
 from pydantic import ValidationError
 
 from decision.artefact.errors import InputError
+from decision.ir.forest import oblivious
 from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS, RTT_BITS
+from decision.ir.program import Op, ProgramBuilder
+from decision.policy import tree_decision
+from decision.policy.features import RlCcCongestion
+from decision.policy.once_per_rtt import DECIDED, late_answer
+from decision.policy.rate import widened
 from netsim.baselines import by_name
 from netsim.deployment import Deployment
 from netsim.devices import chosen
 from netsim.network import MS, US
-from netsim.policies import native
+from netsim.policies import ProgramPolicy, interpreted, native
 from rlcc.gate import on_device
 from rlcc.gate.on_device import (
     REORDER,
@@ -45,6 +55,62 @@ def test_sharing_fails_and_the_rule_passes(once, monkeypatch):
     assert all(row.passed for row in rows[:2]), "own contexts"
     assert all(row.passed for row in rows) == once
     assert any(row.detail for row in rows) == (not once)
+
+
+JITTER_NS = 2_000
+"""What a response's stamp may be off by on the card."""
+
+
+def stepping() -> ProgramPolicy:
+    """24 steps of RL-CC's congestion, up to 10 % of the rate, at most once a round trip."""
+    feature = RlCcCongestion.model_validate(FEATURES["rl_cc_congestion"])
+    grid = np.arange(0, 1 << 18, 1 << 7)
+    wanted = -0.1 * np.tanh(0.3 * feature.float_of(grid.astype(float)))
+    levels = np.linspace(wanted.max(), wanted.min(), 25)
+    trees = []
+    for above, below in pairwise(levels):
+        threshold = int(grid[np.abs(wanted - (above + below) / 2).argmin()])
+        half = round((below - above) / 2 * (1 << 16))
+        trees.append(oblivious(((0, threshold),), (-half, half)))
+    student = make_student([FEATURES["rl_cc_congestion"]], ACTIONS[0], tuple(trees))
+    return interpreted(student.with_parts(once_per_rtt=True))
+
+
+def idle(b: ProgramBuilder) -> int:
+    """1 where a context seems idle for longer than an RTT can be: unsigned, with room for the card's jitter. An event
+    that was overtaken by more than that looks as old as the clock's wrap."""
+    since = b.add(Op.WRAP_SUB, (b.event("response_ns"), b.state_in(DECIDED, "uint32")))
+    with_room = b.add(Op.WRAP_SUB, (since, b.const((1 << 32) - JITTER_NS)))
+    return b.add(Op.GT, (b.add(Op.SHR, (with_room,), RTT_BITS), b.const(0)))
+
+
+def restarting_rate(b: ProgramBuilder) -> tuple[int, int]:
+    stored = b.state_in("rate_q30", "uint32")
+    anew = b.add(Op.MAX, (b.add(Op.EQ, (stored, b.const(0))), idle(b)))
+    wide = widened(b, b.add(Op.SELECT, (anew, b.param("rate_initial_q30"), stored)), "rate_now", "")
+    return b.add(Op.SHR, (wide,), 32 - CONTEXT_RATE_BITS), wide
+
+
+def never_late_when_idle(b: ProgramBuilder) -> int:
+    late = late_answer(b)
+    return b.add(Op.SELECT, (idle(b), b.const(0), late))
+
+
+def test_only_the_reordered_rows_see_a_rule_that_needs_events_in_order(monkeypatch):
+    """A mutant that starts an idle context anew. No flow of these networks is idle: it is the honest policy, to the
+    last bit, wherever no event is late by more than the card's jitter."""
+    monkeypatch.setattr(on_device, "SCENARIOS", ("many-to-one:4x16",))
+    times = {"duration_ps": 60 * MS, "window_ps": (30 * MS, 60 * MS), "latency_ps": 900_000}
+    honest = run_on_device(stepping(), CARD, Deployment(), [1], **times)
+    monkeypatch.setattr(tree_decision, "rate_in_force", restarting_rate)
+    monkeypatch.setattr(tree_decision, "late_answer", never_late_when_idle)
+    mutant = run_on_device(stepping(), CARD, Deployment(), [1], **times)
+    assert mutant[:3] == honest[:3]
+    assert all(row.passed for row in checks(honest, CARD))
+    *in_order, goodput, _ = checks(mutant, CARD)
+    assert all(row.passed for row in in_order)
+    assert not goodput.passed
+    assert mutant[3].goodput < 0.7 < 0.9 < honest[3].goodput
 
 
 def of(goodput: float, p99_us: float) -> list[bool]:
