@@ -207,7 +207,8 @@ def check(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> 
         _check_mix(network, spec)
     for part in parts_of(spec):
         _check_steering(network, part)
-    _check_contexts(scenario, network, spec)
+    if not isinstance(spec, BaselineSpec):
+        check_contexts(scenario, network)
     fabric, net = place(scenario, network)
     for failure in network.failures:
         fabric.link_ports(failure.link)
@@ -219,9 +220,9 @@ def check(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> 
         )
 
 
-def _check_contexts(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> None:
+def check_contexts(scenario: Scenario, network: Network) -> None:
     """InputError where the flows that a host has all the time do not fill its contexts."""
-    if network.context_flows == 1 or isinstance(spec, BaselineSpec) or scenario.finite:
+    if network.context_flows == 1 or scenario.finite:
         return
     of_host = np.bincount(scenario.column("host"))
     ragged = of_host[(of_host > network.context_flows) & (of_host % network.context_flows > 0)]

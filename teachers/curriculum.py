@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from decision.artefact.documents import Format1, load_toml
+from decision.artefact.errors import InputError
 from decision.artefact.option_help import Shown
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
@@ -23,7 +24,9 @@ from decision.policy.features import PccRlCongestion, RlCcCongestion
 from decision.policy.flow_options import OBSERVED
 from decision.policy.policy import Policy
 from netsim import scenarios
-from netsim.network import MS
+from netsim.assembly import check_contexts
+from netsim.devices import chosen
+from netsim.network import MS, Network
 from teachers.credit import Credit
 from teachers.randomisation import NO_RANDOMISATION, Randomisation, Starts
 
@@ -98,6 +101,18 @@ class Training(_Strict):
     def _weights(self) -> "Training":
         if self.episodes == 0 and self.start is None:
             raise ValueError("without an episode there are no weights; give start, a teacher that has them")
+        return self
+
+    @model_validator(mode="after")
+    def _devices_fit(self) -> "Training":
+        for device in self.randomise.devices or ():
+            network = chosen(device).on(Network())
+            for name in self.scenarios:
+                try:
+                    scenario = scenarios.instantiate(name, self.seed, self.segment_time, network)
+                    check_contexts(scenario, network)
+                except InputError as error:
+                    raise ValueError(f"device {device}: {error}") from None
         return self
 
 

@@ -4,6 +4,7 @@
     link_gbps = [25, 100, 400]          # one of these
     base_rtt = ["4 us", "50 us"]        # between these, evenly on a logarithmic scale
     decision_loss = [0.05, 0.35]        # between these, evenly
+    devices = ["bluefield3:1", "bluefield3:16"]     # NICs of one of these: jitter, loss, rates, who shares a context
 
 A key that is left out keeps its default. A fabric has link rates and delays of its own.
 """
@@ -18,9 +19,11 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs, LineFractionQ30, SizeBytes
 from decision.ir import exact
 from netsim import scenarios
+from netsim.devices import chosen
 from netsim.network import Network
 from netsim.scenarios import Scenario
 from netsim.simulation import DECISION_LATENCY_PS
@@ -34,6 +37,14 @@ def _ascending(ends: Any) -> Any:
     return ends
 
 
+def _known_device(text: str) -> str:
+    try:
+        return chosen(text).name
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+DeviceName = Annotated[str, AfterValidator(_known_device)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Durations = Annotated[tuple[DurationPs, DurationPs], AfterValidator(_ascending)]
 Sizes = Annotated[tuple[SizeBytes, SizeBytes], AfterValidator(_ascending)]
@@ -66,6 +77,8 @@ class Randomisation(BaseModel):
     """Longest delay of a late decision."""
     rtt_noise: Durations | None = None
     """Range of the largest error of a response's time stamp, even on a logarithmic scale."""
+    devices: list[DeviceName] | None = Field(default=None, min_length=1)
+    """Devices, NAME[:FLOWS]; one is drawn."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,8 @@ def draw(name: str, what: Randomisation, random: Generator, seed: int, duration_
     if what.base_rtt is not None:
         network = with_base_rtt(network, _between(what.base_rtt, random))
     latency = DECISION_LATENCY_PS if what.decision_latency is None else _between(what.decision_latency, random)
+    if what.devices is not None:
+        network = chosen(what.devices[random.integers(len(what.devices))]).on(network)
     return Surroundings(scenarios.instantiate(name, seed, duration_ps, network), network, latency)
 
 

@@ -39,6 +39,7 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     "adpg": ("rl-cc-mlp", ADPG),
     "adpg-lstm": ("rl-cc-lstm-small", ADPG),
     "adpg-changing": ("robust", ADPG | {"scenarios": ["many-to-one:4", "long-short:3"], "segments": 6}),
+    "adpg-devices": ("rl-cc-devices", ADPG | {"scenarios": ["many-to-one:2x16", "many-to-one:4"]}),
     "ppo": ("flows-ppo", PPO),
     "ppo-table": ("flows-ppo-six", PPO),
     "ddqn": ("flows-ddqn", FLOWS | REPLAY),

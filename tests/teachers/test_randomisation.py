@@ -1,5 +1,9 @@
 """Networks drawn at random: within their ranges, possible, told to the flows, and the same for the same seed."""
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,10 +11,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from netsim import Network, Simulation, assembly
+from netsim.devices import on_device
 from netsim.network import MS, US
 from netsim.policies import native
+from rlcc import cli
 from teachers.randomisation import NO_RANDOMISATION, Randomisation, draw, first_rates, with_base_rtt
 
+RECIPE = Path(__file__).parents[2] / "recipes" / "train-rl-cc-devices.toml"
 EVERYTHING = Randomisation.model_validate(
     {
         "link_gbps": [25, 100, 400],
@@ -84,6 +91,58 @@ def test_first_rates_are_even_on_a_logarithmic_scale() -> None:
     assert rates.max() <= 2**30
     share, _ = np.histogram(np.log2(rates), bins=13, range=(17, 30))
     assert np.abs(share / 10_000 - 1 / 13).max() < 0.01
+
+
+CARDS = ["ideal", "bluefield3:1", "bluefield3:4", "bluefield3"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_drawn_device_is_added_to_what_is_drawn_without_it(seed: int) -> None:
+    """The same draws in front of it, so that a recipe without devices draws as before."""
+    without, one, two = (
+        draw("many-to-one:2x16", what, np.random.default_rng(seed), seed, 5 * MS)
+        for what in (EVERYTHING, *[EVERYTHING.model_copy(update={"devices": CARDS})] * 2)
+    )
+    assert one == two
+    assert (one.scenario, one.decision_latency_ps) == (without.scenario, without.decision_latency_ps)
+    assert one.network in [on_device(without.network, card) for card in CARDS]
+
+
+def test_each_device_is_drawn_and_adds_its_contexts_jitter_and_losses() -> None:
+    what = Randomisation(devices=CARDS, decision_loss=(0.01, 0.05))
+    drawn = [draw("many-to-one:2x16", what, np.random.default_rng(seed), seed, MS).network for seed in range(40)]
+    assert {(one.context_flows, one.rtt_noise_ps > 0) for one in drawn} == {
+        (1, False),
+        (1, True),
+        (4, True),
+        (16, True),
+    }
+    assert all(0.01 <= one.decision_loss <= 0.05 for one in drawn)
+
+
+REFUSED_DEVICES = {
+    "unknown": (["bluefield9"], "bluefield9"),
+    "number": (["bluefield3:0"], "bluefield3:0"),
+    "none": ([], "devices"),
+    "ragged": (["ideal", "bluefield3:3"], "16 flows"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_DEVICES)
+def test_devices_that_do_not_fit_are_refused_before_training(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also where only a later episode would draw one."""
+    devices, said = REFUSED_DEVICES[name]
+    recipe = re.sub(r"^devices = .*$", f"devices = {json.dumps(devices)}", RECIPE.read_text(), flags=re.MULTILINE)
+    (tmp_path / "recipe.toml").write_text(recipe)
+    out = tmp_path / "out"
+    assert cli.main(["train", str(tmp_path / "recipe.toml"), "--out", str(out)]) == 2
+    sentence = capsys.readouterr().err
+    assert said in sentence
+    assert len(sentence.strip().splitlines()) == 1
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(
