@@ -20,7 +20,7 @@ from emulator.firmware import prefix_of, under
 from verify.rtl.equality import prove
 from verify.rtl.netlist import Refuted, read
 from verify.rtl.simulate import FOLDER, MODULE
-from verify.rtl.terms import LogicUndecided
+from verify.terms.bits import LogicUndecided
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ ROOMS: dict[str, set[str]] = {
     "verify.ranges": {"verify.trusted", "verify.code"},
     "verify.behaviour": {"verify.trusted"},
     "verify.deviation": {"verify.trusted"},
-    "verify.rtl": set(),
+    "verify.terms": set(),
+    "verify.rtl": {"verify.terms"},
 }
 """Of a room of a package: which other rooms of it, or files of them, may be imported. What the checker believes must be
 as little as can be, and nothing of the prover's."""

@@ -6,7 +6,7 @@ from typing import Protocol
 from bitwuzla import Kind, Term
 
 from verify.rtl.netlist import CONSTANT, Bit, Netlist, NetlistCell, Refuted
-from verify.rtl.terms import BitTerms
+from verify.terms.bits import BitTerms
 
 
 class KnownWord(Protocol):

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 
 from bitwuzla import Kind, Term
 
-from decision.ir.forest import Branch, Leaf, leaves
+from decision.ir.forest import leaves
 from decision.ir.program import Op, Program
 from verify.rtl.cells import CellTerms, KnownWord
 from verify.rtl.netlist import CONSTANT, Bit, Netlist, NetlistCell, Refuted
 from verify.rtl.pipeline import Pipeline
-from verify.rtl.terms import SECONDS, BitTerms
+from verify.terms.bits import SECONDS, BitTerms
+from verify.terms.operators import INPUTS, OperatorTerms, UnknownOperator, signed_width
 
 WIRE = re.compile(r"n(?P<node>\d+)(?:_\w+)?")
 TREES = re.compile(r"t(?P<node>\d+)(?P<trees>(?:_\d+)+)")
-INPUTS = {Op.EVENT: "event", Op.PARAM: "params", Op.STATE: "context"}
 Progress = Callable[[str], None]
 
 
@@ -144,7 +144,7 @@ class _LogicProof:
             word, under = logic.word(bits), tuple(logic.met.values())
         else:
             word = self.bits.unknown(name, len(bits))
-        value = self.bits.resized(word, max(_signed_width(low, high), len(bits) + 1), low < 0)
+        value = self.bits.resized(word, max(signed_width(low, high), len(bits) + 1), low < 0)
         cut = StageCut(name, node, trees, word, value, low, high, bits, under)
         self.cuts.append(cut)
         if not under:
@@ -239,13 +239,13 @@ class _NetlistLogic(CellTerms):
         return min(most, cut.high >> first) if in_order and isinstance(cut, StageCut) and cut.low >= 0 else most
 
 
-class _NodeTerms:
-    """Terms of the program over the cuts, after decision.ir.program. Each has a sign, and the bits of its range.
-    ``own``: over those cuts only that the logic is made of, so that both sides know the same."""
+class _NodeTerms(OperatorTerms):
+    """Terms of the program over the cuts. ``own``: over those cuts only that the logic is made of, so that both sides
+    know the same."""
 
     def __init__(self, proof: _LogicProof, logic: _NetlistLogic, own: bool) -> None:
-        self.proof, self.program, self.logic, self.own = proof, proof.program, logic, own
-        self.bits = proof.bits
+        super().__init__(proof.bits, proof.program)
+        self.proof, self.logic, self.own = proof, logic, own
         self.bounds: list[Term] = []
         self.by_digits = False
         self._terms: dict[int, Term] = {}
@@ -272,78 +272,24 @@ class _NodeTerms:
 
     def defined(self, n: int) -> Term:
         """Returns the term of a node's operator, without the node's own cut."""
-        node = self.program.nodes[n]
-        if node.op in INPUTS:
+        if self.program.nodes[n].op in INPUTS:
             return self._cut(self.proof._of_node[n])
         if n not in self._terms:
-            width = _signed_width(node.low, node.high)
-            self._terms[n] = self.bits.resized(self._operator(n, width), width, True)
+            try:
+                self._terms[n] = self.operator(n)
+            except UnknownOperator as error:
+                raise Refuted(str(error)) from None
         return self._terms[n]
 
-    def _operator(self, n: int, width: int) -> Term:
-        bits, node = self.bits, self.program.nodes[n]
-        if node.op is Op.CONST:
-            return bits.number(node.imm, width)
-        if node.op is Op.TREES:
-            return self.trees(n, None)
-        if node.op in (Op.MUL, Op.MUL_SHR):
-            return self._multiplied(n)
-        a = [self.value(argument) for argument in node.args]
-        wide = max([width, *(t.sort().bv_size() for t in a)]) + 1
-
-        def full(place: int, width: int = wide) -> Term:
-            return bits.resized(a[place], width, True)
-
-        match node.op:
-            case Op.ADD:
-                return bits.term(Kind.BV_ADD, [full(0), full(1)])
-            case Op.SUB:
-                return bits.term(Kind.BV_SUB, [full(0), full(1)])
-            case Op.WRAP_SUB:
-                low = bits.term(Kind.BV_EXTRACT, [bits.term(Kind.BV_SUB, [full(0, 40), full(1, 40)])], [31, 0])
-                return bits.resized(low, 33, False)
-            case Op.SHL:
-                return bits.term(Kind.BV_SHL, [full(0), bits.number(node.imm, wide)])
-            case Op.SHR:
-                return bits.term(Kind.BV_SHR, [full(0), bits.number(node.imm, wide)])
-            case Op.MIN | Op.MAX:
-                greater = bits.term(Kind.BV_SGT, [full(0), full(1)])
-                first, second = (full(0), full(1)) if node.op is Op.MAX else (full(1), full(0))
-                return bits.choice(greater, first, second)
-            case Op.GT | Op.EQ:
-                kind = Kind.BV_SGT if node.op is Op.GT else Kind.EQUAL
-                return self._one(bits.term(kind, [full(0), full(1)]))
-            case Op.SELECT:
-                return bits.choice(bits.true(a[0]), full(1), full(2))
-            case Op.TABLE:
-                table = self.program.tables[node.imm]
-                chosen = bits.number(table[-1], wide)
-                for place in reversed(range(len(table) - 1)):
-                    here = bits.term(Kind.EQUAL, [full(0), bits.number(place, wide)])
-                    chosen = bits.choice(here, bits.number(table[place], wide), chosen)
-                return chosen
-        raise Refuted(f"node {n} is a {node.op.name.lower()}, which no proof here knows")
-
-    def _one(self, condition: Term) -> Term:
-        return self.bits.flag(condition, 2)
-
-    def _multiplied(self, n: int) -> Term:
-        bits, node = self.bits, self.program.nodes[n]
-        left, right = (self._factor(a) for a in node.args)
-        highest = max(abs(x * y) for x in self._ends(node.args[0]) for y in self._ends(node.args[1]))
-        wide = highest.bit_length() + 2
+    def multiple(self, n: int, wide: int) -> Term | None:
+        """Returns a product as the sum of those of all pairs of digits, where the netlist has them all; else a multiple
+        of a constant."""
+        left, right = (self._factor(a) for a in self.program.nodes[n].args)
         product = None
         if left is not None and right is not None:
             product = self._digits(left, right, wide)
             self.by_digits = product is not None
-        for factor, other in (node.args, node.args[::-1]):
-            constant = self.program.nodes[factor]
-            if product is None and constant.op is Op.CONST:
-                product = self._shifted(bits.resized(self.value(other), wide, True), constant.imm, wide)
-        if product is None:
-            factors = [bits.resized(self.value(a), wide, True) for a in node.args]
-            product = bits.term(Kind.BV_MUL, factors)
-        return bits.term(Kind.BV_SHR, [product, bits.number(node.imm, wide)]) if node.op is Op.MUL_SHR else product
+        return super().multiple(n, wide) if product is None else product
 
     def _factor(self, n: int) -> StageCut | None:
         """A factor whose bits are known: a cut, or a constant."""
@@ -353,25 +299,6 @@ class _NodeTerms:
         bits = tuple(str(node.imm >> place & 1) for place in range(max(node.imm.bit_length(), 1)))
         word = self.bits.number(node.imm, len(bits) + 1)
         return StageCut("", n, frozenset(), word, word, node.imm, node.imm, bits)
-
-    def _shifted(self, term: Term, factor: int, wide: int) -> Term:
-        """A multiple as a sum of shifts: of the powers of two with a sign, no two next to each other, that the factor
-        is. Solvers are slow to find that one sum of shifts is another."""
-        bits, total, place = self.bits, self.bits.number(0, wide), 0
-        powers = []
-        while factor:
-            if factor & 1:
-                sign = 2 - (factor & 3)
-                powers.append((-sign, place))
-                factor -= sign
-            factor, place = factor >> 1, place + 1
-        for sign, shift in sorted(powers):
-            moved = bits.term(Kind.BV_SHL, [term, bits.number(shift, wide)])
-            total = bits.term(Kind.BV_ADD if sign < 0 else Kind.BV_SUB, [total, moved])
-        return total
-
-    def _ends(self, n: int) -> tuple[int, int]:
-        return self.program.nodes[n].low, self.program.nodes[n].high
 
     def _digits(self, left: StageCut, right: StageCut, wide: int) -> Term | None:
         """The product as the sum of those of all pairs of digits; None where the netlist does not have them all."""
@@ -389,32 +316,10 @@ class _NodeTerms:
                 total = bits.term(Kind.BV_ADD, [total, shifted])
         return total if rows and columns else None
 
-    def trees(self, n: int, numbers: frozenset[int] | None) -> Term:
-        """Returns the sum of the leaves of some trees. Without ``numbers`` it is the sum of all trees and the bias.
-
-        The sum uses the cuts that the netlist's side has used.
-        """
-        bits, node, forest = self.bits, self.program.nodes[n], self.program.forest
-        left = set(range(len(forest.trees)) if numbers is None else numbers)
-        wide = 2 + sum(max(abs(v.value[node.imm]) for v in leaves(tree)) for tree in forest.trees).bit_length()
-        wide = max(wide, abs(forest.bias[node.imm]).bit_length() + 2, _signed_width(node.low, node.high)) + 1
-        total = bits.number(forest.bias[node.imm] if numbers is None else 0, wide)
-        for cut in sorted(self.logic.met.values(), key=lambda c: (-len(c.trees), c.name)):
-            if cut.node == n and cut.trees and cut.trees <= left:
-                total = bits.term(Kind.BV_ADD, [total, bits.resized(cut.value, wide, True)])
-                left -= cut.trees
-        for number in sorted(left):
-            total = bits.term(Kind.BV_ADD, [total, self._leaf(forest.trees[number], node.args, node.imm, wide)])
-        return total
-
-    def _leaf(self, tree: Branch | Leaf, operands: Sequence[int], output: int, wide: int) -> Term:
-        if isinstance(tree, Leaf):
-            return self.bits.number(tree.value[output], wide)
-        feature = self.value(operands[tree.feature])
-        size = max(feature.sort().bv_size(), _signed_width(tree.threshold, tree.threshold)) + 1
-        asked = [self.bits.resized(feature, size, True), self.bits.number(tree.threshold, size)]
-        above, below = (self._leaf(side, operands, output, wide) for side in (tree.above, tree.below))
-        return self.bits.choice(self.bits.term(Kind.BV_SGT, asked), above, below)
+    def partial_sums(self, n: int) -> Sequence[tuple[frozenset[int], Term]]:
+        """Returns the cuts of sums of trees that the netlist's side has used."""
+        met = sorted(self.logic.met.values(), key=lambda c: (-len(c.trees), c.name))
+        return [(cut.trees, cut.value) for cut in met if cut.node == n and cut.trees]
 
 
 def _split(cut: StageCut, digits: set[tuple[Bit, ...]]) -> list[tuple[int, tuple[Bit, ...]]]:
@@ -427,7 +332,3 @@ def _split(cut: StageCut, digits: set[tuple[Bit, ...]]) -> list[tuple[int, tuple
         found.append((place, max(fitting, key=len)))
         place += len(found[-1][1])
     return found
-
-
-def _signed_width(low: int, high: int) -> int:
-    return 1 + max(high.bit_length(), (-low - 1).bit_length() if low < 0 else 0)

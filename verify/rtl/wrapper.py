@@ -21,7 +21,7 @@ from decision.ir.program import Program
 from verify.rtl.cells import CellTerms, KnownWord
 from verify.rtl.netlist import REGISTER, Bit, Netlist, NetlistCell, Refuted
 from verify.rtl.pipeline import HANDSHAKE
-from verify.rtl.terms import SECONDS, BitTerms
+from verify.terms.bits import SECONDS, BitTerms
 
 START, STATUS, DECISIONS = 0, 1, 2
 INPUTS, OUTPUTS = 0x40, 0x200

@@ -32,8 +32,8 @@ def judge(
         from verify.rtl.equality import prove
         from verify.rtl.netlist import Refuted, read
         from verify.rtl.simulate import FOLDER, MODULE, WRAPPER
-        from verify.rtl.terms import LogicUndecided
         from verify.rtl.wrapper import prove_wrapper
+        from verify.terms.bits import LogicUndecided
 
     prefix = prefix_of(firmware)
     file, wrapper = (f"{FOLDER}/{under(prefix, name)}" for name in (MODULE, WRAPPER))

@@ -1,0 +1,1 @@
+"""Terms for Bitwuzla: of words, and of the operators of a decision program."""
