@@ -17,6 +17,7 @@ PROVER = ("verify.prover.certify",)
 CLAIMS = {
     "equality, safety, stack, bound of the worst case": ("verify.check.judge",),
     "the same of this image, and the worst case on the core: a whole certificate": ("verify.check.recheck",),
+    "equality and safety of RV64 machine code: no cycles, no certificate": ("verify.rv64.equality",),
     "a distance from the teacher": ("verify.check.teacher_distance",),
     "properties of the policy": ("verify.check.behaviour",),
     "all of them, as `rlcc verify --check` and the gate ask": ("verify.check.boundary",),
@@ -24,6 +25,8 @@ CLAIMS = {
 ROOMS = {
     "the checker": "verify/check/",
     "decoder, costs, simulator, certificate": "verify/trusted/",
+    "RV64": "verify/rv64/",
+    "solver's terms": "verify/terms/",
     "the program: the specification": "decision/ir/",
     "policies and students": "decision/policy/",
     "build, image, core": "emulator/",

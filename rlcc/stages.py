@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from teachers.teacher import Teacher
     from verify.behaviour.decide import Behaviour
     from verify.prover.certify import Verification
+    from verify.rv64.equality import Rv64Proof
     from verify.trusted.certificate import Certificate
     from verify.trusted.deviation import TeacherClaim
     from verify.trusted.properties import Property
@@ -381,6 +382,25 @@ def verify(build: Build, figures: Figures, progress: Progress) -> Verification:
     verification = certify(build, progress=progress)
     figures |= proved(verification)
     return verification
+
+
+def verify_rv64(build: Build, figures: Figures, progress: Progress) -> Rv64Proof:
+    """Prove the machine code of an RV64 engine for all inputs: equality and safety, no cycles and no certificate."""
+    from verify.rv64.equality import prove
+
+    progress("proving the machine code")
+    proof = prove(build)
+    if proof.failure is not None:
+        word = "refuted" if proof.failure.example else "not proved"
+        figures[word] = f"{proof.failure.kind} at {proof.failure.address:#x}"
+        return proof
+    figures |= {
+        "proved": f"equal to the program for all inputs on {build.engine.core.isa}, safe",
+        "stack": f"{proof.stack_bytes} B",
+        "cycles": "not proved: no cycle model of this core",
+        "questions": f"{proof.questions:,} to bitwuzla, {counted(proof.cuts, 'cut')}",
+    }
+    return proof
 
 
 def keep_certificate(

@@ -58,6 +58,8 @@ def command() -> None:
     If FIRMWARE contains Verilog (rlcc emit --target rtl), its equality with the program and its wrapper's properties
     are proved too, and its vectors run in Verilator. A certificate is of the machine code alone.
 
+    On an RV64 profile, equality and safety are proved, but no cycles, and no certificate is written.
+
     --bound proves safety and a cycle bound only, not the results. It follows the loops of quantised networks iteration
     by iteration, with ranges of words. Exit code 1: the ranges are too wide.
 

@@ -56,6 +56,7 @@ from rlcc.gate.provenance import PARENTS, provenance
 from rlcc.gate.reference import check_same_engine, regression
 from rlcc.gate.requirements import measured as loop_figures
 from rlcc.gate.requirements import required
+from rlcc.gate.rv64 import proved_rv64, runs_rv64
 from rlcc.gate.triggers import budget_by_trigger, mean_by_trigger, mean_not_judged
 from rlcc.gate.verdict import Check, Group, Verdict, WorstPath
 from rlcc.gate.worst_path import slowest_costs, worst_path
@@ -281,6 +282,8 @@ def _proof(job: Job) -> Certified:
     path = job.evidence.certificate
     if not job.options.proof:
         return not_demanded()
+    if path is None and runs_rv64(job.build):
+        return proved_rv64(job.build, job.say)
     if path is None and (reason := unprovable(job.build)):
         return not_provable(reason)
     path = path or job.build.firmware.folder.resolve().parent / PLACE

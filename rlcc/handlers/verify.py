@@ -21,6 +21,8 @@ from rlcc.gate.emission_check import emitted
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
 if TYPE_CHECKING:
+    from emulator.build import Build
+    from emulator.compile import Toolchain
     from emulator.firmware import Firmware
     from rlcc.gate.forms import Form
     from teachers.teacher import Teacher
@@ -196,14 +198,30 @@ def _prove(
     beside: _Beside | None,
 ) -> int:
     """``told``: a property that does not hold is said, and no failure."""
+    tools = options.toolchain()
+    if tools.profile.core.isa.startswith("rv64"):
+        if out is not None:
+            raise InputError(f"{tools.profile.name} runs RV64, of which there is no certificate; leave out --out")
+        made = _prove_rv64(firmware, tools, options)
+        return 1 if made is None or _others(firmware, made, asked, told, beside)[0] else 0
+    verification = _prove_with_cycles(firmware, tools, options)
+    if verification is None:
+        return 1
+    failed, claims = _others(firmware, verification.build, asked, told, beside)
+    if out is not None:
+        failed |= not _kept(verification, out, None if beside is None else beside.teacher, claims)
+    return 1 if failed else 0
+
+
+def _prove_with_cycles(firmware: Opened, tools: Toolchain, options: EmulateOptions) -> Verification | None:
+    """Prints what is proved of the machine code; None where there is no certificate."""
     from emulator.build import build
     from emulator.firmware import read_firmware
     from rlcc import stages
-    from rlcc.gate.forms import forms_of
 
     _core_needed()
     with stage("verify") as (figures, progress):
-        made = build(read_firmware(firmware), options.toolchain())
+        made = build(read_firmware(firmware), tools)
         figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}
         verification = stages.verify(made, figures, progress)
     for failure in verification.proof.failures:
@@ -215,24 +233,52 @@ def _prove(
     if verification.problem:
         click.echo(verification.problem)
     if verification.certificate is None:
-        return 1
+        return None
     _table(verification)
+    return verification
+
+
+def _prove_rv64(firmware: Opened, tools: Toolchain, options: EmulateOptions) -> Build | None:
+    """Prints what is proved of an RV64 engine's machine code; None where it is not equal, or not shown to be."""
+    from emulator.build import build
+    from emulator.firmware import read_firmware
+    from rlcc import stages
+
+    with stage("verify") as (figures, progress):
+        made = build(read_firmware(firmware), tools)
+        figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}
+        proof = stages.verify_rv64(made, figures, progress)
+    if (failure := proof.failure) is None:
+        return made
+    click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
+    if failure.example:
+        click.echo(f"input: {_outcome(failure.example)}")
+        click.echo(f"  {failure.shown}")
+    return None
+
+
+def _others(
+    firmware: Opened, made: Build, asked: list[Property] | None, told: bool, beside: _Beside | None
+) -> tuple[bool, dict[str, Any]]:
+    """Prints what else is claimed: other forms of the program, its properties, its distance from the teacher. Returns
+    whether something fails, and the claims for a certificate."""
+    from rlcc import stages
+    from rlcc.gate.forms import forms_of
+
     held = [_holds(form, firmware) for form in forms_of(firmware)]
     failed, claims = not all(held), dict[str, Any]()
     if asked is not None:
         with stage("behaviour") as (figures, progress):
             behaviour = stages.behaviour(made.firmware, asked, figures, progress)
         _findings(behaviour)
-        failed, claims["behaviour"] = behaviour.failed and not told, behaviour.claims()
+        failed, claims["behaviour"] = failed or (behaviour.failed and not told), behaviour.claims()
     if beside is not None and (claim := _distance(made.firmware, beside)) is not None:
         _furthest(claim, beside.limit)
         failed |= beside.limit is not None and claim.bound > beside.limit
         claims["teacher"] = claim
         if beside.picture is not None:
             _draw(firmware, beside.teacher, claim, beside.picture)
-    if out is not None:
-        failed |= not _kept(verification, out, None if beside is None else beside.teacher, claims)
-    return 1 if failed else 0
+    return failed, claims
 
 
 def _kept(verification: Verification, out: Path, teacher: Teacher | None, claims: dict[str, Any]) -> bool:

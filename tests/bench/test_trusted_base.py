@@ -9,6 +9,7 @@ from bench.trusted_base import CLAIMS, HEADING, PAGE, PROVER, base, python, sect
 MOST = {
     "verify.check.judge": (6900, 4230),
     "verify.check.recheck": (10_000, 7090),
+    "verify.rv64.equality": (7950, 5800),
     "verify.check.boundary": (18_950, 7090),
 }
 """Limits: lines, and lines shared with the prover, at most 2 % above the measured counts."""
@@ -33,8 +34,8 @@ def test_it_counts_what_is_checked_and_nothing_of_the_prover() -> None:
 def test_the_page_has_the_table() -> None:
     text = PAGE.read_text()
     assert text.index("## Risks") < text.index(HEADING) < text.index("## The claims")
-    table = [line for line in text.splitlines() if line.startswith("| ") and "`verify.check." in line]
-    made = [line for line in section().splitlines() if "`verify.check." in line]
+    table = [line for line in text.splitlines() if line.startswith("| ") and "`verify." in line]
+    made = [line for line in section().splitlines() if "`verify." in line]
     assert [line.split("|")[1] for line in made] == [f" {claim} " for claim in CLAIMS]
     for said, now in zip(table, made, strict=True):
         assert said.split("|")[1:3] == now.split("|")[1:3]

@@ -95,13 +95,16 @@ class OperatorTerms:
         for factor, other in (args, args[::-1]):
             constant = self.program.nodes[factor]
             if constant.op is Op.CONST:
-                return self._shifted(self.bits.resized(self.value(other), wide, True), constant.imm, wide)
+                return self.times(self.bits.resized(self.value(other), wide, True), constant.imm)
         return None
 
-    def _shifted(self, term: Term, factor: int, wide: int) -> Term:
-        """A multiple as a sum of shifts: of the powers of two with a sign, no two next to each other, that the factor
-        is. Solvers are slow to find that one sum of shifts is another."""
-        bits, total, place = self.bits, self.bits.number(0, wide), 0
+    def times(self, term: Term, factor: int) -> Term:
+        """Returns a multiple as a sum of shifts.
+
+        They are those of the powers of two with a sign, no two next to each other, that the factor is. Solvers are slow
+        to find that one sum of shifts is another."""
+        bits, wide, place = self.bits, term.sort().bv_size(), 0
+        total = bits.number(0, wide)
         powers = []
         while factor:
             if factor & 1:
