@@ -46,6 +46,7 @@ def machine(tmp_path: Path) -> Machine:
         program("sudo", f'[ "$1" = --non-interactive ] && shift; {"" if sudo else "false "}"$@"')
         program("ldconfig", "echo libbpf.so.1")
         program("taskset", "exit 0")
+        program("qemu-riscv64", "exit 0")
         program("chmod", f'exec {shutil.which("chmod")} "$@"')
         made = "".join(
             f'*" {package}"*) echo > {programs / tool}; chmod 755 {programs / tool};; '
