@@ -254,7 +254,8 @@ class GateOptions(_Strict):
     scenarios: Annotated[Scenarios, BeforeValidator(listed)] = Field(
         default="all-kinds",
         validate_default=True,
-        description="Traffic of a simulated network to judge in; in a recipe also a list of rlcc/scenario_lists.toml.",
+        description="Traffic of a simulated network to judge in. A recipe may name a list of rlcc/scenario_lists.toml "
+        "instead.",
     )
     seeds: Seeds = Field(default=[11], description="Seed of the simulated networks.")
     duration: DurationPs = Field(default=DURATION_PS, description="Duration of each simulation.")
@@ -299,7 +300,8 @@ class GateOptions(_Strict):
     device: str | None = Field(
         default=None,
         exclude_if=lambda device: device is None,
-        description="Device model to judge on, NAME or NAME:FLOWS (decision/devices); up to FLOWS share a context.",
+        description="Device model to judge on: NAME is a file of decision/devices; with NAME:FLOWS up to FLOWS "
+        "queue pairs share a context.",
     )
 
     @field_validator("require")

@@ -152,7 +152,8 @@ def print_verdict(verdict: Verdict, folder: Path) -> None:
 
 
 def summary(verdict: Verdict, folder: Path) -> Figures:
-    """Returns the decision time, the network metric closest to its limit, what was not judged, note, and report."""
+    """Returns the decision time, the network metric closest to its limit, the networks' seeds, what was not judged,
+    note, and report."""
     checks = {check.id: check for check in verdict.checks}
     figures: Figures = {}
     for key, name in TIME_CHECKS:
@@ -161,6 +162,8 @@ def summary(verdict: Verdict, folder: Path) -> Figures:
     closest = checks.get(verdict.measured.get("closest_to_limit") or "")
     if closest is not None:
         figures["network"] = f"closest to its limit: {closest.name}, {closest.value}, limit {closest.limit}"
+    if seeds := dict.fromkeys(seed for each in verdict.measured.get("fidelity") or () for seed in each["seeds"]):
+        figures["seeds"] = f"{', '.join(seeds)} (network rows)"
     if device := verdict.measured.get("device"):
         figures["device"] = f"{device['name']}: {device['title']}"
     if verdict.not_judged:

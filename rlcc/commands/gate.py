@@ -21,8 +21,8 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
 @click.option(
     "--no-certificate",
     is_flag=True,
-    help="Require no certificate. The budget then limits a bound over all inputs, or the slowest vector plus --margin "
-    "if no bound is within it.",
+    help="Require no certificate. The budget then limits a bound over all inputs; if no bound is within the budget, "
+    "the slowest vector plus --margin.",
 )
 @model_options("gate", "margin")
 @model_options("gate.sizes", *SIZE_FLAGS, flags=SIZE_FLAGS)
@@ -30,7 +30,7 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
 @click.option(
     "--no-distance-proof",
     is_flag=True,
-    help="Accept a deviation that is not proved; an int8 network then needs no search either.",
+    help="Accept a deviation that is not proved; for an int8 network also one that was not searched for.",
 )
 @click.option("--reference", type=FOLDER, help="verdict.json of an earlier firmware, the reference.")
 @model_options("gate", "max_regression")
@@ -63,7 +63,7 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
 @click.option(
     "--no-cache",
     is_flag=True,
-    help="Take nothing from the cache: check a certificate again, and build the emulated core anew.",
+    help="Take nothing from the cache of earlier runs: check the certificate, and build the emulated core.",
 )
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Time limit, seconds.")
 @click.option("--sarif", "sarif_file", type=FOLDER, help="Output file, SARIF.")

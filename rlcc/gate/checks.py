@@ -76,7 +76,7 @@ def coverage(program: Program, rows: NDArray[np.int64]) -> list[Check]:
     detail = f"no vector has {missed[0][0]} = {missed[0][1]}; emit the firmware again" if missed else ""
     return [
         named("equality.thresholds")(
-            value=f"{len(places) - len(missed)} of {len(places)}",
+            value=f"{len(places) - len(missed)} of {len(places)} sides",
             limit="all",
             passed=not missed,
             detail=detail,
@@ -310,7 +310,7 @@ def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
     if isinstance(claim, str):
         if allowed.proof:
             return check(value="not proved", limit=most, passed=False, detail=claim)
-        return check(value="not proved", limit="not judged", passed=True, note=claim)
+        return check(value="not proved, not demanded", limit="not judged", passed=True, note=claim)
     low, high = claim.around
     state = ", ".join(f"{name} = {value}" for name, value in claim.witness.items())
     return check(

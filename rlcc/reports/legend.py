@@ -8,8 +8,8 @@ from rlcc.gate.verdict import Check
 COLUMNS = {
     "group": "subject of the check",
     "check": "condition that must hold",
-    "figure": "measured or proved value; network: the student's mean, then in brackets its difference from the teacher "
-    "and the noise",
+    "figure": "measured or proved value; network: the student's mean over the seeds, then in brackets its difference "
+    "from the teacher and the noise",
     "limit": "a number is a maximum, lower is better; ±x: at most x from the teacher either way, +x: at most x above, "
     "-x: at most x below it; holds, all: what the check demands; not judged: the figure is reported only",
     "result": "ok: within the limit; FAIL: outside; *: a remark stands below the table",
@@ -17,15 +17,22 @@ COLUMNS = {
 """Meaning by heading."""
 
 TERMS = {
+    "teacher": "the trained policy",
+    "student": "the policy that was distilled from the teacher, and that the C computes",
+    "test vector": "an event and a context, with the result that the program gives for them",
+    "the core": "the engine profile's processor, simulated from its RTL; the brackets name profile and compiler",
     "program": "the student as a program over integers, the specification of the C",
     "parent": "the teacher, student and rollouts from which the firmware was made; checked if they are there",
     "manifest": "the firmware's list of its files, with hashes, and of what it was made from",
+    "threshold": "a number with which the trees compare a feature; its sides are the number itself and the next larger",
     "forbidden": "float, division, system and indirect instructions, loops, recursion, calls of functions outside the "
     "firmware, writable static data",
     "code size": "limits of sizes are the engine profile's, or lower ones that were asked for",
-    "per agent": "an agent is a flow, or a queue of a switch",
+    "context size": "bytes that the device stores between the decisions of an agent, which is a flow or a queue of a "
+    "switch",
     "safe": "no access or jump out of bounds, no loop, on any path",
     "certificate": "the file that states what is proved; in brackets the beginning of its hash, then its claims",
+    "WCET": "worst-case execution time of a decision, call to return",
     "properties": "the rows of the group behaviour that the certificate proves",
     "inflation": "RTT / base RTT; the base RTT stands in brackets",
     "fixed point": "RTTs at which N equal flows keep their rate, in base RTTs (both terms of the formula); trees keep "
@@ -34,13 +41,16 @@ TERMS = {
     "yield": "at this constant RTT each flow falls from the first rate to the second",
     "least": "the smallest number for which the property holds",
     "action error": "student minus teacher; an action is the factor by which a decision changes the rate, so 0.01 is "
-    "1% of the rate; for other knobs the unit is the range of the knob; the figure is that of the worst network",
+    "1% of the rate; for other knobs the unit is the range of the knob; the figure is that of the worst network; the "
+    "decisions of all networks are counted",
     "rollouts of": "decisions recorded for this check, under a seed of its own",
     "observation": "the policy's inputs; action map: from its output to the knob; limits: of the knob",
     "deviation": "how far the student's action lies outside the teacher's actions in nearby states, in the unit of "
-    "action error; the limit's brackets say what is nearby: ± of each signal, and of each past action in the state",
-    "cells": "regions of states in which the student's action is constant: how many were searched, of all, each at its "
-    "corners and one point",
+    "action error; a state consists of signals, which the policy measures, and its past actions; nearby: each differs "
+    "by no more than the limit's brackets say",
+    "cells": "regions of states in which the student's action is constant; each cell searched was evaluated at its "
+    "corners and at one point inside; a sample of them if there are too many states",
+    "not demanded": "the recipe asks for no proof here",
     "2^24": "bound of the event's integers in their units, ns or bytes; the student takes larger ones as 2^24 - 1",
     "in one state": "deviation of an example that the proof found; the figure before it bounds all states; the search "
     "of the row above may have found a worse state",
@@ -51,7 +61,8 @@ TERMS = {
     "mean latency": "of data packets, from the start of sending at the NIC to full arrival",
     "Jain fairness": "1 if all flows get the same; flows of different sizes cannot, and only the difference counts",
     "loss": "fraction of the packets that are dropped",
-    "noise": "change of the teacher's own figure if each decision comes 10 ns later: standard error over the seeds",
+    "noise": "standard error, over the seeds, of the teacher's own change if each decision comes 10 ns later; a limit "
+    "below twice the noise is raised to that, and the check fails if that is more than five times the limit",
 }
 """Meaning by a term as it stands in a row."""
 

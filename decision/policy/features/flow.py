@@ -183,8 +183,8 @@ class _Congestion(Feature):
 
 
 class RlCcCongestion(_Congestion):
-    """scale * (target - max(inflation - beta, 0) * sqrt(rate)), inflation that of the signal: RL-CC eq. 4, whose code
-    has a scale of -12.5."""
+    """scale * (target - max(inflation - beta, 0) * sqrt(rate)), inflation = RTT / base RTT or, if signal = queue, 1 +
+    queue delay / base RTT. This is RL-CC eq. 4; its code has scale = -12.5."""
 
     kind: Literal["rl_cc_congestion"]
     beta: float = Field(ge=0, le=16)

@@ -1,5 +1,6 @@
 """Stages of a command: figures in short lines, progress off a terminal now and then, plurals that agree."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_each_row_of_the_verdict_shows_its_result_and_the_legend_explains_each_c
     *_, before, after = (number for number, line in enumerate(lines) if not line)
     legend = [line.partition("  ")[0] for line in lines[before + 1 : after] if not line.startswith(" ")]
     assert legend == [*COLUMNS, *terms(checks)]
-    assert {"loss", "cells", "many-to-one", "forbidden"} == terms(checks).keys()
+    assert {"teacher", "loss", "cells", "many-to-one", "forbidden"} == terms(checks).keys()
     assert max(map(len, lines)) <= width
 
 
@@ -84,8 +85,12 @@ def test_a_verdict_ends_with_what_matters(ids: list[str], keys: list[str]) -> No
         Check(id=each, group="budget", name=f"name of {each}", value=f"value of {each}", limit="1", passed=True)
         for each in ids
     ]
-    measured = {"closest_to_limit": "network.loss[many-to-one:8]"}
+    measured: dict[str, Any] = {"closest_to_limit": "network.loss[many-to-one:8]"}
     found = console.summary(Verdict(checks=checks, measured=measured, **texts), Path("v"))
     assert list(found) == keys
     assert found["report"] == "v/report.html"
     assert [each for each in ids if f"value of {each}" in str(found)] == ids[: len(keys) - 1]
+    measured["fidelity"] = [{"seeds": {"11": 0.0, "12": None}}, {"seeds": {"11": 0.0}}]
+    found = console.summary(Verdict(checks=checks, measured=measured, **texts), Path("v"))
+    assert [*keys[:-1], "seeds", "report"] == list(found)
+    assert re.findall(r"\d+", found["seeds"]) == ["11", "12"]

@@ -366,7 +366,7 @@ def test_a_threshold_that_no_vector_stands_beside_fails() -> None:
     for missing in range(2):
         (check,) = checks.coverage(built, np.delete(rows, missing, axis=0))
         assert not check.passed
-        assert check.value == "2 of 4"
+        assert check.value == "2 of 4 sides"
         assert f"x = {5 + missing}" in check.detail
 
 
