@@ -63,6 +63,7 @@ TERMS = {
     "loss": "fraction of the packets that are dropped",
     "noise": "standard error, over the seeds, of the teacher's own change if each decision comes 10 ns later; a limit "
     "below twice the noise is raised to that, and the check fails if that is more than five times the limit",
+    "itself": "mean of the teacher's own change with that delay: it exceeds the tolerance",
 }
 """Meaning by a term as it stands in a row."""
 

@@ -10,6 +10,7 @@ from netsim.tolerance import Tolerance, tolerance
 from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.gate.fidelity import LATER, MAX_NOISE_FACTOR, STUDENT, TEACHER, TIMES, compare, network
 from rlcc.gate.verdict import Check
+from rlcc.reports.legend import terms
 
 Metrics = dict[str, float]
 GOOD = {"goodput": 0.95, "latency_mean_us": 20.0, "jain": 0.9, "loss": 0.001}
@@ -219,6 +220,7 @@ def test_a_tolerance_below_the_noise_and_a_teacher_that_fails_itself_are_marked(
         outcomes = runs(BASE, latency(100 + off), later=latency(100 + noise))
         (check,) = judged(ONE_PERCENT, outcomes)
         assert check.note == note
+        assert ("noise" in terms([check]), "itself" in terms([check])) == (True, noise > 1)
         told = compare(outcomes, {"latency": tolerance(ONE_PERCENT)["latency"]})[0].to_json()  # type: ignore[arg-type]
         assert (told["below_noise"], told["teacher_passes"]) == (2 * noise > 1, noise <= 1)
         assert told["seeds"] == {"0": pytest.approx(off / 100)}
