@@ -13,14 +13,15 @@ from bench.way import Places, entered, functions, watched
 from rlcc import cli
 from rlcc.gate.certified import PLACE as CERTIFICATE
 
-WAY = 212
+WAY = 213
 """Functions of rlcc/ between `rlcc run --from emulate` and the verdict with its report, at most: 178, of which some 50
 draw the report, when this was written (python -m bench.way: all of a recipe's); with rows that are always there and
 a check before a certificate is written 191; with names of checks by id and figures as key and value 194; with
 a command's options and its handler apart 195; with the
 verdict's summary 198; with outcomes beside PASS and FAIL 199;
 with prefixes, reasons of what is not judged and requirements 208; with devices and the decision in logic 209;
-with the terms of a verdict's legend and a certificate without idle cuts 211; with other forms of the program 212."""
+with the terms of a verdict's legend and a certificate without idle cuts 211; with other forms of the program 212;
+with a core whose machine code has a proof of another kind 213."""
 pytestmark = pytest.mark.usefixtures("calibrated_anew")
 PLACES = {
     ("emulator/compile.py", "compile_policy"): "compiles",
