@@ -2,9 +2,9 @@
 
     python -m bench.clear_path [--seeds N] [--where PLACE]
 
-The teacher `robust-in-flight` as it is and with `[start.clear_path]`, in the same networks with the same seeds: those
-by which the values of the table were chosen, the cells of the suite `families` that may be tuned on, and its held-out
-cells.
+The teacher `robust-in-flight` as it is and with `[start.clear_path]`, in the same networks with the same seeds. First
+come the cells by which the table's values were chosen, then the suite `families`: what may be tuned on, and its
+held-out cells.
 """
 
 import argparse
