@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import ACKED, CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
+from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
@@ -123,6 +124,8 @@ def build(
     flows_config = _scenario(scenario, fabric, net, int(seed), spec if isinstance(spec, Mix) else None)
     configs = (core, _fabric(fabric, asked), flows_config)
     built = [cohort.build(configs) for cohort in cohorts]
+    if scenario.jobs is not None and scenario.jobs.keeps_contexts:
+        refuse_long_flows(scenario.name, [end for _, end in built])
     specs = [*at_flows, *(spec for spec, _ in built)]
     joined = [wire.build([*flow_ends, *(end for _, end in built)]) for wire in wires]
     try:
@@ -173,6 +176,12 @@ def ends(network: Network, spec: Steering | None, outside: Interface) -> "_core.
         core.selective_repeat |= spec.transport == "selective-repeat"
         core.send_cnps = spec.cnp_interval_ps is not None
     return core
+
+
+def refuse_long_flows(name: str, ends: Sequence[End]) -> None:
+    """InputError where agents are long flows, which are told apart by their ages, and flows go on after a message."""
+    if any(end.interface.site_name == LONG_FLOW.site_name for end in ends):
+        raise InputError(f"scenario {name}: with one-qp flows have no age, by which long flows go; leave :one-qp out")
 
 
 def check_starts(starts_q30: NDArray[np.uint32], scenario: Scenario, spec: Steering | Mix | None) -> None:

@@ -95,10 +95,10 @@ template <class Each> void FlowSite::members(std::uint32_t flow, Each each) cons
     each(n_.senders[other]);
 }
 
-// Another flow of its context is there.
+// Another flow of its context holds it.
 bool FlowSite::joins(std::uint32_t flow) const {
   bool found = false;
-  members(flow, [&](const Sender &other) { found |= other.active && &other != &n_.senders[flow]; });
+  members(flow, [&](const Sender &other) { found |= holds(other) && &other != &n_.senders[flow]; });
   return found;
 }
 
@@ -115,7 +115,7 @@ bool FlowSite::asks_shared(Ps now, std::uint32_t flow) const {
   const Ps decided_at = shared_[context(flow)].decided_at;
   bool under_way = false;
   members(flow, [&](const Sender &other) {
-    under_way |= &other != &s && other.active && other.probe_outstanding && other.probe_sent_at >= decided_at &&
+    under_way |= &other != &s && holds(other) && other.probe_outstanding && other.probe_sent_at >= decided_at &&
                  now - other.probe_sent_at <= n_.net.probe_timeout;
   });
   return !under_way;

@@ -174,6 +174,7 @@ private:
 
   // It sends, or may go on later with the context that it has.
   bool there(const Sender &s) const { return s.active || n_.scenario.jobs.keeps_contexts; }
+  bool holds(const Sender &s) const { return there(s) && s.generation > 0; }
   bool awaits(std::uint32_t flow, std::uint32_t serial) const;
   void tell(Ps now, Ps response, std::uint32_t flow);
   void plan_delayed_event();

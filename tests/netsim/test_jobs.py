@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
+from decision.ir.interfaces import LONG_FLOW
 from decision.policy.records import Trajectories
-from netsim import Flow, Mix, Network, Part, Scenario, Simulation, baselines, scenarios, simulate
+from netsim import Cohort, Flow, Mix, Network, Part, Scenario, Simulation, baselines, scenarios, simulate
 from netsim.jobs import Jobs
 from netsim.network import MS, US
+from netsim.policies import fixed
 
 NAMES = (
     "blocks:20%:1KB-64KBx4",
@@ -156,6 +158,23 @@ def test_a_context_survives_from_message_to_message(steering):
     assert t.position.max() > 5 * rounds
     _, new = recorded("", steering)
     assert len(new.starts()) > 5 * rounds
+
+
+def test_a_shared_context_survives_too(steering):
+    """Four queue pairs a context: a message that begins while the others are idle is none of a new flow."""
+    network = Network(context_flows=4)
+    simulation = Simulation("tree-all-reduce:8x400KB:one-qp", steering(), seed=1, record=True, network=network)
+    simulation.run(3 * MS)
+    t = Trajectories.of(simulation.drain_records(), simulation.interfaces[0])
+    assert simulation.metrics()["rounds"] >= 2
+    hosts = simulation.scenario.column("host")[t.columns["flow"].astype(np.int64)]
+    assert (t.columns["step"] == 0).sum() == len(np.unique(hosts))
+
+
+def test_long_flows_go_by_ages_that_such_flows_have_not():
+    long_flows = Cohort(fixed(LONG_FLOW, {"priority_class": 1, "limit_q16": 1 << 15, "path_number": 0}), period_ps=MS)
+    with pytest.raises(InputError, match="one-qp"):
+        Simulation("exchange:4x40KB:one-qp", baselines.by_name("dctcp"), seed=1, cohorts=[long_flows])
 
 
 def test_what_was_decided_as_a_message_ended_holds_in_the_next(steering):
