@@ -263,7 +263,9 @@ def _on_the_core(job: Job, emitted: list[Check]) -> _OnTheCore:
     else:
         checks += [without_thresholds("an int8 network")]
     checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
-    checks += [proof.check]
+    checks.append(proof.check)
+    if runs_rv64(job.build):
+        checks.append(proved_rv64(job.build, job.options.proof, job.say))
     bound = None if job.options.proof and not unprovable(job.build) else _bound(job)
     checks += budget(report, job.options.budget, proved, bound=bound, margin=job.options.margin, line=line)
     if reference is not None:
@@ -282,8 +284,6 @@ def _proof(job: Job) -> Certified:
     path = job.evidence.certificate
     if not job.options.proof:
         return not_demanded()
-    if path is None and runs_rv64(job.build):
-        return proved_rv64(job.build, job.say)
     if path is None and (reason := unprovable(job.build)):
         return not_provable(reason)
     path = path or job.build.firmware.folder.resolve().parent / PLACE

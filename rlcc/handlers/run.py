@@ -22,6 +22,7 @@ from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 from rlcc.reports.html.page import page
 from teachers.load import load
+from verify.prover.certify import unprovable
 
 
 def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmware: Path) -> None:
@@ -87,10 +88,11 @@ def handle(recipe_file: Path, out: Path | None, first: str) -> int:
         with stage("verify") as (figures, progress):
             build = evidence.build or build_firmware(read_firmware(firmware), tools)
             evidence = replace(evidence, build=build)
-            if recipe.gate.proof:
+            missing = unprovable(build) if recipe.gate.proof else "gate.proof is false"
+            if not missing:
                 stages.certify(build, loaded, recipe.gate, certificate, figures, progress, evidence.remembered)
             else:
-                figures["not proved"] = "gate.proof is false"
+                figures["not proved"] = missing
     with stage("gate") as (figures, progress):
         judgement = gate_stage.judge(firmware, teacher, recipe.emulate, recipe.gate, progress, evidence=evidence)
         verdict = judgement.verdict

@@ -143,8 +143,7 @@ class Rv64Walk:
         if i.name in STORES:
             base, offset = self._address(i, state)
             self.frame.check(i.address, base, offset, STORES[i.name], store=True)
-            if base == STACK:
-                self.stack_bytes = max(self.stack_bytes, -offset)
+            self._in_the_frame(i, state, base, offset)
             value = self._register(i, state, i.rs2)
             if value.base and STORES[i.name] < XLEN // 8:
                 raise PointerUse
@@ -166,10 +165,28 @@ class Rv64Walk:
             value = IMMEDIATES[i.name](words, self._register(i, state, i.rs1), words.number(i.imm))
         if i.rd == 0:
             return state
+        if i.rd == SP:
+            self._moved(i, value)
         if not value.constant and not value.base and all(value is not word for word in state.registers):
             value = self.judge.named(value, state.paths)
         registers = (*state.registers[: i.rd], value, *state.registers[i.rd + 1 :])
         return Rv64State(state.paths, registers, slots)
+
+    def _moved(self, i: Rv64Instruction, pointer: MachineWord) -> None:
+        """Counts the stack that is taken. Refused: a stack pointer that is none, or off its 16 bytes (RISC-V ABI)."""
+        if not pointer.constant or pointer.base != STACK or pointer.signed > 0 or pointer.signed % 16:
+            raise Refused("stack-pointer", i.address, f"no stack pointer at {i.address:#x}")
+        if -pointer.signed > self.frame.stack_bytes:
+            raise Refused(
+                "stack-size", i.address, f"more than {self.frame.stack_bytes} bytes of stack at {i.address:#x}"
+            )
+        self.stack_bytes = max(self.stack_bytes, -pointer.signed)
+
+    def _in_the_frame(self, i: Rv64Instruction, state: Rv64State, base: str, offset: int) -> None:
+        """Refused: an access to the stack below its pointer, where a trap may write."""
+        pointer = state.registers[SP]
+        if base == STACK and (pointer is None or offset < pointer.signed):
+            raise Refused("stack-pointer", i.address, f"an access below the stack pointer at {i.address:#x}")
 
     def _load_placed(
         self, i: Rv64Instruction, state: Rv64State, to: MachineWord, size: int, signed: bool
@@ -179,6 +196,7 @@ class Rv64Walk:
 
         def held(offset: int) -> MachineWord:
             self.frame.check(i.address, to.base, offset, size, store=False)
+            self._in_the_frame(i, state, to.base, offset)
             return read(words, state.slots, i.address, to.base, offset, size, signed)
 
         if to.constant:

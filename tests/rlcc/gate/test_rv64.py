@@ -19,13 +19,28 @@ def test_only_rv64_engines_are_proved_so(profile: str, is_rv64: bool) -> None:
     assert rv64.runs_rv64(SimpleNamespace(engine=load_profile(profile))) is is_rv64
 
 
-@pytest.mark.parametrize("failure", [None, Failure("wrong-result", 4096, "the return value is not the program's")])
-def test_the_check_passes_only_if_all_is_proved(monkeypatch, failure: Failure | None) -> None:
+UNDECIDED = Failure("not-proved", 4096, "the return value is not shown to be the program's")
+WRONG = Failure("wrong-result", 4096, "the return value is not the program's", {"event.response_ns": 1})
+
+
+@pytest.mark.parametrize(
+    ("failure", "demanded", "passed"),
+    [
+        (None, True, True),
+        (None, False, True),
+        (UNDECIDED, True, False),
+        (UNDECIDED, False, True),
+        (WRONG, True, False),
+        (WRONG, False, False),
+    ],
+)
+def test_a_difference_fails_and_where_a_proof_is_demanded_all_that_is_not_proved(
+    monkeypatch, failure: Failure | None, demanded: bool, passed: bool
+) -> None:
     monkeypatch.setattr(equality, "prove", lambda build: replace(PROOF, failure=failure))
-    found = rv64.proved_rv64(SimpleNamespace(), lambda _: None)
-    assert found.certificate is None
-    assert (found.check.id, found.check.group, found.check.passed) == ("proof.rv64", "proof", failure is None)
-    assert "cycles" in found.check.name
+    check = rv64.proved_rv64(SimpleNamespace(), demanded, lambda _: None)
+    assert (check.id, check.group, check.passed) == ("proof.rv64", "proof", passed)
+    assert "cycles" in check.name
     if failure is not None:
-        assert failure.text in found.check.detail
-        assert failure.kind in found.check.value
+        assert failure.text in check.detail
+        assert failure.kind in check.value

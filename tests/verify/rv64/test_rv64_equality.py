@@ -34,6 +34,14 @@ REFUSED = {
     "store to the constants": ("sw t0, 0(a0)", "lui t2, 0x10000\n    sw t0, 64(t2)", "store-outside"),
     "stack above the pointer": ("sd s0, 8(sp)", "sd s0, 16(sp)", "store-outside"),
     "stack beyond its limit": ("sd s0, 8(sp)", "sd s0, -64(sp)", "stack-size"),
+    "frame beyond its limit": ("addi sp, sp, -16", "addi sp, sp, -2048", "stack-size"),
+    "frame off its 16 bytes": ("addi sp, sp, -16", "addi sp, sp, -24", "stack-pointer"),
+    "store below the stack pointer": ("sd s0, 8(sp)", "sd s0, -8(sp)", "stack-pointer"),
+    "load from a frame given back": (
+        "    ld s0, 8(sp)\n    addi sp, sp, 16\n",
+        "    addi sp, sp, 16\n    ld s0, -8(sp)\n",
+        "stack-pointer",
+    ),
     "load of two fields": ("lwu t0, 0(a1)", "ld t0, 0(a1)", "misaligned"),
     "load behind the event": ("lwu t0, 0(a1)", "lwu t0, 400(a1)", "load-outside"),
     "saved register lost": ("    ld s0, 8(sp)\n", "", "callee-saved"),
@@ -60,7 +68,7 @@ def mutant(old: str, new: str, folder: Path) -> bytes:
 def test_the_code_is_the_program(tmp_path: Path) -> None:
     proof = proved(image_of(assembled(CODE, tmp_path)), program())
     assert proof.failure is None
-    assert (proof.outputs, proof.stack_bytes) == (3, 8)
+    assert (proof.outputs, proof.stack_bytes) == (3, 16)
     assert proof.cuts > 0
 
 
