@@ -162,7 +162,9 @@ def summary(verdict: Verdict, folder: Path) -> Figures:
     closest = checks.get(verdict.measured.get("closest_to_limit") or "")
     if closest is not None:
         figures["network"] = f"closest to its limit: {closest.name}, {closest.value}, limit {closest.limit}"
-    if seeds := dict.fromkeys(seed for each in verdict.measured.get("fidelity") or () for seed in each["seeds"]):
+    if seeds := dict.fromkeys(
+        seed for each in verdict.measured.get("fidelity") or () for seed in each.get("seeds", ())
+    ):
         figures["seeds"] = f"{', '.join(seeds)} (network rows)"
     if device := verdict.measured.get("device"):
         figures["device"] = f"{device['name']}: {device['title']}"

@@ -55,6 +55,8 @@ GENERIC = sorted(
 FLOW_SITE = {"FlowSite", "flow_site"}
 """The site by its own name, which whoever asks for it says."""
 EXCEPT = {
+    "codegen/frontends/gbrl_binary.py": "the learning rate of a model's trees",
+    "codegen/frontends/gbrl_trees.py": "the learning rate of a model's trees",
     "codegen/targets.py": "adapters of devices, each of which hands over the events of one interface",
     "codegen/tree_body.py": "a parameter whose default is told as the base RTT that it is the reciprocal of",
     "codegen/tuning.py": "what an operator sets of the devices of flows",
