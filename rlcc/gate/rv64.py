@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from emulator.build import Build
 from emulator.firmware import SOURCE
-from rlcc.gate.checks import Check
 from rlcc.gate.names import named
+from rlcc.gate.verdict import Check
 
 
 def runs_rv64(build: Build) -> bool:
