@@ -12,12 +12,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.presets import SHOWN, change, kind_of
+from bench.presets import paired_tables
 from bench.starts import StartCell
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from netsim.places import Place
-from netsim.policies import native
+from netsim.policies import NativePolicy, native
 from netsim.result_store import Kept
 from netsim.simulation import DECISION_LATENCY_PS
 from netsim.trials import Trial, run
@@ -25,7 +25,6 @@ from rlcc.commands.run_location import add_options, place_of
 from rlcc.evaluation import suite
 from rlcc.evaluation.grid import Cell
 from rlcc.origin import made_by
-from rlcc.reports.pages import table
 from teachers.load import load
 
 ROOT = Path(__file__).parents[1]
@@ -48,10 +47,8 @@ CHOSEN_BY = (
 )
 
 
-def trial(cell: StartCell | Cell, teacher: str, seed: int) -> Trial:
+def trial(cell: StartCell | Cell, who: NativePolicy, seed: int) -> Trial:
     """Returns the run of a teacher in a cell."""
-    loaded = load(ROOT / "fixtures" / "teachers" / teacher)
-    who = native(loaded.policy, loaded.weights)
     if isinstance(cell, StartCell):
         return cell.trial(who, seed)
     return Trial(
@@ -67,19 +64,11 @@ def trial(cell: StartCell | Cell, teacher: str, seed: int) -> Trial:
 
 def section(title: str, cells: Sequence[StartCell | Cell], seeds: Sequence[int], place: Place | None) -> str:
     """Returns the tables of some cells, after the runs that are not kept yet."""
-    trials = [trial(cell, teacher, seed) for cell in cells for teacher in TEACHERS for seed in seeds]
+    loaded = [load(ROOT / "fixtures" / "teachers" / teacher) for teacher in TEACHERS]
+    policies = [native(each.policy, each.weights) for each in loaded]
+    trials = [trial(cell, policy, seed) for cell in cells for policy in policies for seed in seeds]
     outcomes = [outcome.metrics for outcome in run(trials, place, Kept(KEPT))]
-    text = f"\n## {title}\n"
-    for kind, columns in SHOWN.items():
-        lines = []
-        for at, cell in enumerate(cells):
-            begin = at * 2 * len(seeds)
-            before, after = (outcomes[begin + n * len(seeds) : begin + (n + 1) * len(seeds)] for n in (0, 1))
-            if kind_of(before[0]) == kind:
-                lines.append([f"`{cell.name}`", *(change(before, after, column) for column in columns)])
-        if lines:
-            text += "\n" + table(["cell", *columns], lines)
-    return text
+    return f"\n## {title}\n" + paired_tables([f"`{cell.name}`" for cell in cells], outcomes, len(seeds))
 
 
 def page(seeds: Sequence[int], place: Place | None) -> str:
@@ -108,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
     try:
-        write_atomically(options.out, page(range(1, options.seeds + 1), place_of(options)).encode())
+        write_atomically(options.out, page(range(1, options.seeds + 1), place_of(options)))
     except InputError as error:
         print(f"clear_path: {error}", file=sys.stderr)
         return 2

@@ -136,6 +136,21 @@ def change(before: Sequence[Metrics], after: Sequence[Metrics], column: str) -> 
     return f"{old.mean():.{digits}f} -> {new.mean():.{digits}f} ({(new - old).mean():+.{digits}f}{spread})"
 
 
+def paired_tables(names: Sequence[str], outcomes: Sequence[Metrics], seeds: int) -> str:
+    """Returns a table for each kind of cell. ``outcomes``: of each cell in turn the runs before, then those after."""
+    text = ""
+    for kind, columns in SHOWN.items():
+        lines = []
+        for at, name in enumerate(names):
+            begin = at * 2 * seeds
+            before, after = (outcomes[begin + n * seeds : begin + (n + 1) * seeds] for n in (0, 1))
+            if kind_of(before[0]) == kind:
+                lines.append([name, *(change(before, after, column) for column in columns)])
+        if lines:
+            text += "\n" + table(["cell", *columns], lines)
+    return text
+
+
 def page(seeds: Sequence[int], place: Place | None, cells: Sequence[PresetCell] = CELLS) -> str:
     """Returns the page, after the runs that are not kept yet."""
     text = "# Baselines under two presets\n"
@@ -148,15 +163,7 @@ def page(seeds: Sequence[int], place: Place | None, cells: Sequence[PresetCell] 
         trials = [cell.trial(preset, seed) for cell in cells for preset in presets for seed in seeds]
         outcomes = [outcome.metrics for outcome in run(trials, place, Kept(KEPT))]
         text += f"\n## {label}: `{presets[0]}` -> `{presets[1]}`\n"
-        for kind, columns in SHOWN.items():
-            lines = []
-            for at, cell in enumerate(cells):
-                begin = at * 2 * len(seeds)
-                before, after = (outcomes[begin + n * len(seeds) : begin + (n + 1) * len(seeds)] for n in (0, 1))
-                if kind_of(before[0]) == kind:
-                    lines.append([cell.name, *(change(before, after, column) for column in columns)])
-            if lines:
-                text += "\n" + table(["cell", *columns], lines)
+        text += paired_tables([cell.name for cell in cells], outcomes, len(seeds))
     return text
 
 

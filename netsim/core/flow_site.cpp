@@ -73,7 +73,7 @@ void FlowSite::plan_delayed_event() {
 
 bool FlowSite::awaits(std::uint32_t flow, std::uint32_t serial) const {
   const Sender &s = n_.senders[flow];
-  return there(s) && s.probe_outstanding && serial == s.probe_serial;
+  return holds(s) && s.probe_outstanding && serial == s.probe_serial;
 }
 
 // The event of a response that came back at `response`.

@@ -65,7 +65,7 @@ public:
   std::uint32_t agents() const override { return static_cast<std::uint32_t>(n_.senders.size()); }
   std::uint32_t group(std::uint32_t flow) const override { return n_.senders[flow].host; }
   std::uint32_t life(std::uint32_t flow) const override {
-    return there(n_.senders[flow]) ? n_.senders[flow].generation : 0;
+    return holds(n_.senders[flow]) ? n_.senders[flow].generation : 0;
   }
   std::uint32_t next_step(std::uint32_t flow) override {
     return shared_.empty() ? n_.senders[flow].step++ : next_shared_step(flow);
@@ -172,9 +172,8 @@ private:
     std::uint32_t bytes = 0, marked = 0;
   };
 
-  // It sends, or may go on later with the context that it has.
-  bool there(const Sender &s) const { return s.active || n_.scenario.jobs.keeps_contexts; }
-  bool holds(const Sender &s) const { return there(s) && s.generation > 0; }
+  // Its context is in use: it sends, or may go on later.
+  bool holds(const Sender &s) const { return s.active || (n_.scenario.jobs.keeps_contexts && s.generation > 0); }
   bool awaits(std::uint32_t flow, std::uint32_t serial) const;
   void tell(Ps now, Ps response, std::uint32_t flow);
   void plan_delayed_event();

@@ -264,7 +264,7 @@ def _on_the_core(job: Job, emitted: list[Check]) -> _OnTheCore:
         checks += [without_thresholds("an int8 network")]
     checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
     checks.append(proof.check)
-    if runs_rv64(job.build):
+    if runs_rv64(job.build.engine):
         checks.append(proved_rv64(job.build, job.options.proof, job.say))
     bound = None if job.options.proof and not unprovable(job.build) else _bound(job)
     checks += budget(report, job.options.budget, proved, bound=bound, margin=job.options.margin, line=line)

@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from emulator.build import Build
 from emulator.firmware import SOURCE
+from emulator.profile import Profile
 from rlcc.gate.names import named
 from rlcc.gate.verdict import Check
 
 
-def runs_rv64(build: Build) -> bool:
-    """Returns whether a build is for a core of 64 bits."""
-    return build.engine.core.isa.startswith("rv64")
+def runs_rv64(engine: Profile) -> bool:
+    """Returns whether an engine's core has 64 bits."""
+    return engine.core.isa.startswith("rv64")
 
 
 def proved_rv64(build: Build, demanded: bool, progress: Callable[[str], None]) -> Check:

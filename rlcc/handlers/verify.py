@@ -18,6 +18,7 @@ from rlcc.commands.console import Figures, console, counted, stage
 from rlcc.commands.model_options import given
 from rlcc.commands.options import given_flags, not_within
 from rlcc.gate.emission_check import emitted
+from rlcc.gate.rv64 import runs_rv64
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from teachers.teacher import Teacher
     from verify.behaviour.decide import Behaviour
     from verify.check.recheck import Recheck
+    from verify.code.failures import Failure
     from verify.prover.certify import Verification
     from verify.trusted.certificate import Certificate
     from verify.trusted.deviation import TeacherClaim
@@ -164,16 +166,13 @@ def _core_needed() -> None:
 
 
 def _bound(firmware: Opened, options: EmulateOptions) -> int:
-    from emulator.build import build
-    from emulator.firmware import read_firmware
     from verify.code.failures import Failure
     from verify.ranges.bound import bounded
     from verify.trusted.calibrate import calibrate
 
     _core_needed()
     with stage("verify") as (figures, progress):
-        made = build(read_firmware(firmware), options.toolchain())
-        figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}
+        made = _compiled(firmware, options.toolchain(), options, figures)
         found = bounded(made)
         if isinstance(found, Failure):
             figures["no bound"] = f"{found.kind}: {found.text}"
@@ -199,7 +198,7 @@ def _prove(
 ) -> int:
     """``told``: a property that does not hold is said, and no failure."""
     tools = options.toolchain()
-    if tools.profile.core.isa.startswith("rv64"):
+    if runs_rv64(tools.profile):
         if out is not None:
             raise InputError(f"{tools.profile.name} runs RV64, of which there is no certificate; leave out --out")
         made = _prove_rv64(firmware, tools, options)
@@ -215,19 +214,15 @@ def _prove(
 
 def _prove_with_cycles(firmware: Opened, tools: Toolchain, options: EmulateOptions) -> Verification | None:
     """Prints what is proved of the machine code; None where there is no certificate."""
-    from emulator.build import build
-    from emulator.firmware import read_firmware
     from rlcc import stages
 
     _core_needed()
     with stage("verify") as (figures, progress):
-        made = build(read_firmware(firmware), tools)
-        figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}
-        verification = stages.verify(made, figures, progress)
+        verification = stages.verify(_compiled(firmware, tools, options, figures), figures, progress)
     for failure in verification.proof.failures:
-        click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
+        _failure(failure)
     for failure, run in verification.refuted:
-        click.echo(f"input: {' '.join(f'{name}={value}' for name, value in failure.example.items())}")
+        click.echo(f"input: {_outcome(failure.example)}")
         click.echo(f"  core: {run.fault or _outcome(run.outputs)}")
         click.echo(f"  program: {_outcome(run.expected)}")
     if verification.problem:
@@ -240,21 +235,32 @@ def _prove_with_cycles(firmware: Opened, tools: Toolchain, options: EmulateOptio
 
 def _prove_rv64(firmware: Opened, tools: Toolchain, options: EmulateOptions) -> Build | None:
     """Prints what is proved of an RV64 engine's machine code; None where it is not equal, or not shown to be."""
-    from emulator.build import build
-    from emulator.firmware import read_firmware
     from rlcc import stages
 
     with stage("verify") as (figures, progress):
-        made = build(read_firmware(firmware), tools)
-        figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}
+        made = _compiled(firmware, tools, options, figures)
         proof = stages.verify_rv64(made, figures, progress)
     if (failure := proof.failure) is None:
         return made
-    click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
+    _failure(failure)
     if failure.example:
         click.echo(f"input: {_outcome(failure.example)}")
         click.echo(f"  {failure.shown}")
     return None
+
+
+def _compiled(firmware: Opened, tools: Toolchain, options: EmulateOptions, figures: Figures) -> Build:
+    """Returns the build that is proved, its engine and compiler among the figures."""
+    from emulator.build import build
+    from emulator.firmware import read_firmware
+
+    made = build(read_firmware(firmware), tools)
+    figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}
+    return made
+
+
+def _failure(failure: Failure) -> None:
+    click.echo(f"{failure.kind} at {failure.address:#x}: {failure.text}")
 
 
 def _others(

@@ -16,7 +16,7 @@ PROOF = Rv64Proof(None, 300, 30, 3, 90, 0)
 
 @pytest.mark.parametrize(("profile", "is_rv64"), [("bluefield3-proxy", True), ("ibex-small", False)])
 def test_only_rv64_engines_are_proved_so(profile: str, is_rv64: bool) -> None:
-    assert rv64.runs_rv64(SimpleNamespace(engine=load_profile(profile))) is is_rv64
+    assert rv64.runs_rv64(load_profile(profile)) is is_rv64
 
 
 UNDECIDED = Failure("not-proved", 4096, "the return value is not shown to be the program's")
