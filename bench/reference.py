@@ -7,7 +7,7 @@ import ast
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
@@ -15,7 +15,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import click
-from pydantic import BaseModel
+from pydantic import BaseModel, PlainSerializer
 from pydantic.fields import FieldInfo
 
 import rlcc
@@ -122,7 +122,7 @@ def key_rows(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
         if not inner or field.description:
             meaning = field.description or said.get(name, "")
             meaning = " ".join(meaning.split()).replace("|", "\\|")
-            kind = "text with a unit" if _is_quantity(field.metadata) else _type(field.annotation)
+            kind = _marked_type(field.annotation, field.metadata)
             yield f"| `{path}` | {kind} | {_default(field)} | {meaning} |"
         for table in inner:
             kinds = table.model_fields.get("kind")
@@ -148,8 +148,7 @@ def _type(annotation: Any) -> str:
     if annotation in PLAIN:
         return PLAIN[annotation]
     if hasattr(annotation, "__metadata__"):
-        quantity = _is_quantity(annotation.__metadata__)
-        return "text with a unit" if quantity else _type(get_args(annotation)[0])
+        return _marked_type(get_args(annotation)[0], annotation.__metadata__)
     origin, arguments = get_origin(annotation), [each for each in get_args(annotation) if each is not type(None)]
     if origin is Literal:
         return " or ".join(f"`{value}`" for value in arguments)
@@ -158,6 +157,14 @@ def _type(annotation: Any) -> str:
     if origin in (list, tuple):
         return f"list of {_type(arguments[0])}" if arguments else "list"
     return "table" if origin is dict or _models(annotation)[0] else "text"
+
+
+def _marked_type(annotation: Any, marks: Iterable[Any]) -> str:
+    """Returns the type that a file has where the model's is another: a quantity's text, a number that is stored in Q."""
+    if _is_quantity(marks):
+        return "text with a unit"
+    written = [mark.return_type for mark in marks if isinstance(mark, PlainSerializer)]
+    return _type(written[0] if written and written[0] in PLAIN else annotation)
 
 
 QUANTITIES = [get_args(kind)[1] for kind in (DurationPs, DurationNs, SizeBytes, RateBps, LineFractionQ30)]

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from decision.artefact.documents import read_bytes, write_atomically
 from decision.artefact.errors import InputError
+from teachers.curriculum import TrainConfig
 from teachers.networks import PolicyNetwork, torch
 from teachers.teacher import Weights
 
@@ -95,4 +96,8 @@ def read_checkpoint(
 
 
 def recipe_hash(config: BaseModel) -> str:
-    return hashlib.sha256(json.dumps(config.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+    """Returns the hash of a training recipe, and of the devices that it names."""
+    content = config.model_dump(mode="json")
+    if isinstance(config, TrainConfig) and config.devices:
+        content["devices"] = {name: device.model_dump(mode="json") for name, device in config.devices.items()}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

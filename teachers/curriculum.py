@@ -19,6 +19,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.option_help import Shown
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.devices import Device
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.policy.features import PccRlCongestion, RlCcCongestion
 from decision.policy.flow_options import OBSERVED
@@ -159,6 +160,11 @@ class TrainConfig(_Strict):
     policy: Policy
     training: Training
     validation: Validation = Validation()
+
+    @property
+    def devices(self) -> dict[str, Device]:
+        """The devices that episodes draw, by their names in the recipe."""
+        return {name: chosen(name).device for name in self.training.randomise.devices or ()}
 
     @property
     def learner(self) -> Policy:

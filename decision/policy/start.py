@@ -69,7 +69,9 @@ def _factor(value: object) -> int:
     return int(str(value))
 
 
-InflationQ10 = Annotated[int, BeforeValidator(_inflation), PlainSerializer(lambda v: v / 2**INFLATION_BITS)]
+InflationQ10 = Annotated[
+    int, BeforeValidator(_inflation), PlainSerializer(lambda v: v / 2**INFLATION_BITS, return_type=float)
+]
 Factor = Annotated[int, BeforeValidator(_factor)]
 
 

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from decision.devices import FOLDER, load_device
 from netsim import Network, Simulation, assembly
 from netsim.devices import on_device
 from netsim.network import MS, US
 from netsim.policies import native
 from rlcc import cli
+from teachers.checkpoint import recipe_hash
+from teachers.curriculum import load_recipe
 from teachers.randomisation import NO_RANDOMISATION, Randomisation, draw, first_rates, with_base_rtt
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "train-rl-cc-devices.toml"
@@ -143,6 +146,25 @@ def test_devices_that_do_not_fit_are_refused_before_training(
     assert said in sentence
     assert len(sentence.strip().splitlines()) == 1
     assert not out.exists()
+
+
+def test_a_training_belongs_to_the_content_of_its_devices(tmp_path: Path) -> None:
+    """The name alone does not tell them; comments are no content."""
+
+    def hashed(text: str, name: str) -> str:
+        (tmp_path / name).write_text(text)
+        devices = json.dumps([f"{tmp_path / name}:4"])
+        recipe = re.sub(r"^devices = .*$", f"devices = {devices}", RECIPE.read_text(), flags=re.MULTILINE)
+        (tmp_path / "recipe.toml").write_text(recipe)
+        return recipe_hash(load_recipe(tmp_path / "recipe.toml"))
+
+    card = (FOLDER / "bluefield3.toml").read_text()
+    offset = next(value for name, value in load_device("bluefield3").facts() if name == "rates.offset").value
+    first = hashed(card, "card.toml")
+    assert hashed(f"# a comment\n{card}", "card.toml") == first
+    other = card.replace(f"value = {offset}", f"value = {offset / 2}")
+    assert other != card
+    assert hashed(other, "card.toml") != first
 
 
 @pytest.mark.parametrize(
