@@ -161,14 +161,16 @@ def _trial(
     compare: bool = True,
     later_ps: int = 0,
 ) -> Trial:
+    scenario, seed = place
     record_ps = networks.learn_ps if record else 0
     window_ps = networks.window_ps if compare else None
-    scenario, seed = place
+    # Flows arrive for as long as in a run that is compared, whose decisions would otherwise be others.
+    arrivals_ps = networks.window_ps[1] if scenario in networks.compare else 0
     return networks.deployment.trial(
         policy,
         scenario,
         seed=seed,
-        duration_ps=max(record_ps, window_ps[1] if window_ps else 0),
+        duration_ps=max(record_ps, arrivals_ps),
         window_ps=window_ps,
         record_ps=record_ps,
         decision_latency_ps=networks.decision_latency_ps + later_ps,

@@ -81,14 +81,14 @@ def test_a_teacher_ten_nanoseconds_later_is_a_little_off_itself(teacher: Any) ->
 
 def test_a_student_that_is_given_up_is_recorded_in_every_network_all_the_same(teacher: Any) -> None:
     """A recorded run that ends early has the decisions of one that goes on: open loops and drawn pairs, too."""
-    learn = ["hadoop:50%", "all-to-all:4", "many-to-one:64"]
-    networks = Networks(learn, 2 * MS, [*learn[:2], "many-to-one:2"], (1 * MS, 4 * MS), 900_000)
+    learn = ["websearch:60%", "hadoop:50%", "all-to-all:4", "many-to-one:64"]
+    networks = Networks(learn, 3 * MS, [*learn[:3], "many-to-one:2"], (1 * MS, 6 * MS), 900_000)
     policy = rollout.teacher_policy(teacher)
     whole = side_by_side(policy, policy, networks, [1], DEFAULT)
     short = side_by_side(policy, policy, networks, [1], DEFAULT, limit=-1.0)
-    assert (whole.standing.networks, whole.standing.given_up) == (3, False)
+    assert (whole.standing.networks, whole.standing.given_up) == (4, False)
     assert (short.standing.networks, short.standing.given_up) == (1, True)
-    assert len(short.teacher) == len(short.student.metrics) < len(whole.teacher) == 3
+    assert len(short.teacher) == len(short.student.metrics) < len(whole.teacher) == 4
     for a, b in zip(whole.student.runs, short.student.runs, strict=True):
         assert (a.scenario, a.seed) == (b.scenario, b.seed)
         assert a.trajectories.columns.keys() == b.trajectories.columns.keys()
