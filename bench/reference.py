@@ -160,7 +160,7 @@ def _type(annotation: Any) -> str:
 
 
 def _marked_type(annotation: Any, marks: Iterable[Any]) -> str:
-    """Returns the type that a file has where the model's is another: a quantity's text, a number that is stored in Q."""
+    """Returns the type in a file where the model has another: a quantity's text, a number that is stored in Q."""
     if _is_quantity(marks):
         return "text with a unit"
     written = [mark.return_type for mark in marks if isinstance(mark, PlainSerializer)]

@@ -268,7 +268,8 @@ class GateOptions(_Strict):
     require: list[Required] = Field(
         default=[],
         exclude_if=lambda required: not required,
-        description='Limit of a metric in each simulated network, apart from the teacher: "goodput >= 0.9".',
+        description="Limit of a metric in each simulated network, besides the comparison with the teacher: "
+        '"goodput >= 0.9".',
     )
     match: Match = Match()
     neighbourhood: Neighbourhood = Neighbourhood()

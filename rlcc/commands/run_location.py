@@ -13,7 +13,7 @@ from netsim.places import NAMES, Place, at_place, named
 if TYPE_CHECKING:
     import argparse
 
-WHERE = f"Place of the simulations: {', '.join(NAMES)}."
+WHERE = f"Place of the simulations: {', '.join(NAMES)}; here: this process, one after the other."
 
 
 def where_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -9,9 +9,9 @@ COLUMNS = {
     "group": "subject of the check",
     "check": "condition that must hold",
     "figure": "measured or proved value; network: the student's mean over the seeds, then in brackets its difference "
-    "from the teacher and the noise",
+    "from the teacher's, and the noise",
     "limit": "a number is a maximum, lower is better; ±x: at most x from the teacher either way, +x: at most x above, "
-    "-x: at most x below it; holds, all: what the check demands; not judged: the figure is reported only",
+    "-x: at most x below it; words: what the check demands; not judged: the figure is reported only",
     "result": "ok: within the limit; FAIL: outside; *: a remark stands below the table",
 }
 """Meaning by heading."""
@@ -27,12 +27,15 @@ TERMS = {
     "threshold": "a number with which the trees compare a feature; its sides are the number itself and the next larger",
     "forbidden": "float, division, system and indirect instructions, loops, recursion, calls of functions outside the "
     "firmware, writable static data",
-    "code size": "limits of sizes are the engine profile's, or lower ones that were asked for",
+    "code size": "limits of sizes are the engine profile's, or lower ones from the recipe or an option",
     "context size": "bytes that the device stores between the decisions of an agent, which is a flow or a queue of a "
     "switch",
     "safe": "no access or jump out of bounds, no loop, on any path",
     "certificate": "the file that states what is proved; in brackets the beginning of its hash, then its claims",
     "WCET": "worst-case execution time of a decision, call to return",
+    "margin": "added to the slowest vector, whose time is measured and not proved",
+    "trigger": "the part of the policy that decides at each call whether to choose again or to keep the last choice",
+    "reference": "the firmware of an earlier verdict, given to the gate; the percentage is the change since then",
     "properties": "the rows of the group behaviour that the certificate proves",
     "inflation": "RTT / base RTT; the base RTT stands in brackets",
     "fixed point": "RTTs at which N equal flows keep their rate, in base RTTs (both terms of the formula); trees keep "
@@ -45,24 +48,33 @@ TERMS = {
     "decisions of all networks are counted",
     "rollouts of": "decisions recorded for this check, under a seed of its own",
     "observation": "the policy's inputs; action map: from its output to the knob; limits: of the knob",
-    "deviation": "how far the student's action lies outside the teacher's actions in nearby states, in the unit of "
-    "action error; a state consists of signals, which the policy measures, and its past actions; nearby: each differs "
-    "by no more than the limit's brackets say",
-    "cells": "regions of states in which the student's action is constant; each cell searched was evaluated at its "
-    "corners and at one point inside; a sample of them if there are too many states",
-    "not demanded": "the recipe asks for no proof here",
-    "2^24": "bound of the event's integers in their units, ns or bytes; the student takes larger ones as 2^24 - 1",
+    "deviation": "distance of the student's action from the range of the teacher's actions in nearby states, in the "
+    "unit of action error; 0 if it lies in that range",
+    "of a signal": "nearby states: each signal, which is an integer that the trees compare, differs by at most this "
+    "share, and each past action by at most the second number",
+    "cells": "regions of states in which the student's action is constant; of each cell searched, the corners and one "
+    "point inside were evaluated; if there are too many states, a sample of the cells is searched",
+    "not demanded": "the recipe or an option asks for no proof here",
+    "2^24": "bound of the signals, the integers that the trees compare; the student acts on a larger one as on "
+    "2^24 - 1",
     "in one state": "deviation of an example that the proof found; the figure before it bounds all states; the search "
     "of the row above may have found a worse state",
     "many-to-one:": "the number of flows to one receiver",
+    "all-to-all:": "the number of hosts; each sends to the others",
+    "long-short:": "the number of flows to one receiver: a long one, and short ones that come again and again",
+    "incast:": "the number of hosts that send to one receiver at once, again and again",
     "hadoop:": "flows with the sizes of Hadoop traffic; the number is the load of the links",
     "websearch:": "flows with the sizes of web search traffic; the number is the load of the links",
+    "datamining:": "flows with the sizes of data mining traffic; the number is the load of the links",
+    "leaf-spine:": "a fabric of leaves x hosts per leaf x spines",
     "goodput": "payload delivered, as a fraction of the line rate",
     "mean latency": "of data packets, from the start of sending at the NIC to full arrival",
+    "queue us": "mean time that a packet waits in the switches",
+    "FCT": "flow completion time, of the flows that ended",
     "Jain fairness": "1 if all flows get the same; flows of different sizes cannot, and only the difference counts",
     "loss": "fraction of the packets that are dropped",
-    "noise": "standard error, over the seeds, of the teacher's own change if each decision comes 10 ns later; a limit "
-    "below twice the noise is raised to that, and the check fails if that is more than five times the limit",
+    "noise": "standard error, over the seeds, of the teacher's own change if each decision comes 10 ns later; if twice "
+    "the noise exceeds the limit, it becomes the limit; if it exceeds five times the limit, the check fails",
     "itself": "mean of the teacher's own change with that delay: it exceeds the tolerance",
 }
 """Meaning by a term as it stands in a row."""

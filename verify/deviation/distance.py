@@ -115,7 +115,7 @@ def _greatest(network: Network, low: Floats, high: Floats, sign: float) -> float
 def _comparable(pupil: Pupil, policy: Policy) -> Student:
     """InputError where the teacher sees or sets anything else than the student does."""
     if not isinstance(pupil, Student):
-        raise InputError(f"{pupil.name} is a quantised network; the distance is bounded for students of trees")
+        raise InputError(f"{pupil.name} is a quantised network; the deviation is proved for students of trees")
     for part in ("observation", "action", "limits", "start"):
         ours, theirs = getattr(pupil, part), getattr(policy, part)
         if part == "observation":

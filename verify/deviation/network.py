@@ -68,24 +68,24 @@ class Network:
         """InputError where a teacher is none of these, with the reason."""
         if policy.architecture.lstm is not None:
             raise InputError(
-                f"{policy.name} is an LSTM, whose memory depends on its whole past: no distance from it is proved "
+                f"{policy.name} is an LSTM, whose memory depends on its whole past: no deviation from it is proved "
                 "for all states; rlcc gate searches the cells of the forest"
             )
         if not isinstance(policy.action, TanhMap | Multiplier):
             raise InputError(
-                f"{policy.name} has the action map {policy.action.kind}; the distance is bounded for tanh_map and "
+                f"{policy.name} has the action map {policy.action.kind}; the deviation is proved for tanh_map and "
                 "multiplier, which rise with one output"
             )
         if (extra := policy.architecture.teacher_only) is not None:
             raise InputError(
-                f"{policy.name} has {extra}; the distance is bounded for fully connected layers with ReLU; "
+                f"{policy.name} has {extra}; the deviation is proved for fully connected layers with ReLU; "
                 "rlcc gate searches the cells of the forest"
             )
         other = next((name for name in policy.architecture.activations if name != "relu"), None)
         if other is not None or policy.output_activation != "tanh":
             raise InputError(
-                f"{policy.name} has {other or policy.output_activation} after a layer; the distance is bounded for "
-                "ReLU and a tanh at the end; rlcc gate searches the cells of the forest"
+                f"{policy.name} has {other or policy.output_activation} after a layer; the deviation is proved for "
+                "layers of ReLU with a tanh at the end; rlcc gate searches the cells of the forest"
             )
         layers = []
         for name in [*(f"fc{n}" for n in range(len(policy.architecture.hidden))), "out"]:
