@@ -53,7 +53,7 @@ GATE_SEEDS = 2
 KEPT = ("trigger_reward", "reward", "fct_mean_us", "cost")
 """What the validation of the weights that were kept is called in a teacher's provenance."""
 CHOSEN = {
-    "acc-groups": "the most rewarded whose student [passes its gate](../how-to/train.md#agents-that-choose-a-row-ddqn)",
+    "acc-groups": "the most rewarded whose student [passes its gate](training-methods.md#acc-groups)",
 }
 """By teacher why another seed than 1 is shipped."""
 PAGE = ROOT / "docs" / "results" / "training-teachers.md"

@@ -227,7 +227,7 @@ def page(changed: Changed, seeds: int, config: DdqnConfig) -> str:
         f"`{SCENARIO}`: {len(PHASES)} phases of {PHASE_PS // MS} ms, {seeds} seeds, mean and half of its 99 % "
         "interval. *ACC* and *ACC tree* keep to what they learnt before; *online* learns on, a network a switch that "
         f"exchanges experience every {config.ddqn.exchange // MS} ms, from these weights or untrained ones, as "
-        "[`recipes/train-acc-online.toml`](../../docs/how-to/train.md#going-on-from-a-teacher) says.",
+        "[`recipes/train-acc-online.toml`](../../docs/reference/training.md#going-on-from-a-teacher) says.",
         "",
     ]
     for flows, label in FLOWS.items():

@@ -209,8 +209,8 @@ that they set, mean of the trainings (least to greatest):
 {table(["", *rows], shares)}
 The paper: with the linear reward actions earn alike, and the agent does not find the expected one; with steps it does.
 Its picture has ten levels of high thresholds; the rows here are [the teacher's
-20](../../docs/how-to/train.md#agents-that-choose-a-row-ddqn). Of {LOW // 1000} KB and less are, with steps and with the
-linear one, {_low(found)}.
+20](../../docs/reference/training.md#agents-that-choose-a-row-ddqn). Of {LOW // 1000} KB and less are, with steps and
+with the linear one, {_low(found)}.
 
 ## What comes of it
 {DURATION_PS // MS} ms of which {SETTLED_PS // MS} are left out, beside the paper's static settings. Times in us.

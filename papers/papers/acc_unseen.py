@@ -190,7 +190,7 @@ mining), and so did its tree (rollouts of [acc](../../recipes/acc.toml) without 
 99 % interval of the mean. All decide {TEACHER_LATENCY_PS // US} us late.
 
 - **{NETWORK}**, **{TREE}**: keep to what they learnt. **{ONLINE_ON}**: a network a switch, as [learning on
-  where it is put](../../docs/how-to/train.md#going-on-from-a-teacher).
+  where it is put](../../docs/reference/training.md#going-on-from-a-teacher).
 - **{AGAIN}**: of the same network, with data mining among its rollouts.
 - **{LEARNT}**: the network has learnt on in data mining for as long as `recipes/train-acc-online.toml` says (of
   {steps} rounds its validation keeps the weights {kept}), and is distilled in all of it. It stands there from the first

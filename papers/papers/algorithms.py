@@ -306,8 +306,8 @@ def page(f: Found, made: Trainings) -> str:
 gradient learns at once. Here all of them learn in its training set (2, 4 and 8 flows to one), from its reward
 -(target - RTT inflation x sqrt(rate))^2 with its standard target, {TARGET:g}, for about {budget:,} decisions each (a
 quarter of the 200,000 steps of its appendix A.2; a round is not cut off), by the recipes that
-[`rlcc train`](../../docs/how-to/train.md#flows-by-ppo-ddqn-and-ddpg) takes. The network is one for all: an MLP (32,
-16) that sees the last 4 decisions in place of the paper's LSTM, which only ADPG here trains
+[`rlcc train`](../../docs/reference/training.md#flows-by-ppo-ddqn-and-ddpg) takes. The network is one for all: an MLP
+(32, 16) that sees the last 4 decisions in place of the paper's LSTM, which only ADPG here trains
 ([so trained](own-reward.md)). The options are CleanRL's and Lillicrap's
 where the paper prints none, and were not searched. Aurora here is its kind of features (RTT inflation, losses, its last
 actions, of 10 decisions) and its reward a BW - b RTT - c DROPRATE by PPO; a, b and c (10, 1, 20) are ours, and its
