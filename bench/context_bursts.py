@@ -90,7 +90,7 @@ Many-to-one with 16 queue pairs a host and `once_per_rtt`, 60 to 120 ms, mean ov
 latency in us with contexts of their own, then with 16 queue pairs a context, and the ratio. **Bold**: at most {TAIL}
 times. Bursts have {Network().burst_packets} packets by default. The flagship is the teacher `robust-in-flight`; with
 RL-CC's weights it keeps its start, its cap and its requests.
-[What follows](../how-to/bluefield3.md#why-the-flagship-misses-the-aim).
+[What follows](measured.md#why-robust-in-flight-has-long-tails-there).
 
 {table(heading, rows)}"""
 

@@ -69,17 +69,24 @@ def page(runs: Path, shown: Sequence[str]) -> str:
 
 {made_by(" ".join(["python -m bench.recipes", *(shown if others else [])]))}
 
-Each recipe of `recipes/` from its teacher to its verdict, by [`rlcc run`](../reference/run.md).{left_out}
+This page has the result of each recipe of `recipes/`, from its teacher to its verdict, by
+[`rlcc run`](../reference/run.md).{left_out}
 
 ## Recipes
-Cycles are of the whole decision, call to return, with one-cycle memories, clang -O2. *Proved*: no input takes
-more, and where the proof is exact one that takes it ran on the Verilated core; *bounded*: no input takes more, by
-ranges of words, and that the code is equal to its program is tested by vectors. Else the slowest vector. *Off its
-teacher*: the greatest difference in the networks that the recipe judges in, the mean of pairs with
-the same seeds.
+Cycles are those of a whole decision, call to return, on `ibex-small` with one-cycle memories, compiled by clang -O2.
+*Worst* is the worst case, and *us* is its time at the clock of the engine profile. *Proved* says how the worst case is
+known:
+
+- *yes*: no input takes more. If the proof is exact, an input that takes as many cycles ran on the Verilated core.
+- *bounded*: no input takes more, by value ranges of the machine words. Test vectors compare the code with its program.
+- *no*: the slowest test vector takes as many cycles.
 
 {table(HEADING, [_row(runs / name, name, verdict) for name, verdict in verdicts.items()])}
-{_failed(verdicts)}## Off its teacher, by metric
+{_failed(verdicts)}## Largest difference from the teacher
+The differences are student minus teacher, each the mean over the seeds, in the network in which it is largest. A "-" is
+a metric that the recipe does not judge. Goodput is a share of the line rate and loss a share of the packets;
+percentages are of the teacher's figure.
+
 {table(["recipe", *OFF.values()], [[name, *_off(verdict)] for name, verdict in verdicts.items()])}
 ## The verdict of recipes/{SHOWN}.toml
 ```text

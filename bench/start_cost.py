@@ -134,10 +134,14 @@ def page(found: Mapping[tuple[str, str], StartCost], command: str) -> str:
     return f"""# What a start and a cap cost
 {made_by(command)}
 
-The worst case of the whole decision on `ibex-small` (clang -O2), proved: no input takes more, and where it is not
-called a bound one that takes it ran on the Verilated core. The trees of a row are those of its student; its header has
-or has not the flagship's [`[start]`](../reference/policy-toml.md#start) (slow start, brake, recovery) and
-[`[in_flight]`](../reference/policy-toml.md#in_flight). *Certificate*: checked again by `verify/check`.
+This page shows the proved worst case of a whole decision on `ibex-small` (clang -O2), with and without two rules of
+`robust-in-flight`: its [`[start]`](../reference/policy-toml.md#start) (slow start, brake, recovery) and its
+[`[in_flight]`](../reference/policy-toml.md#in_flight), a cap on bytes in flight. The trees of a row are those of its
+student.
+
+No input takes more than *cycles*. An input that takes as many ran on the Verilated core, except in a row that says "a
+bound". *More* is the difference from the trees alone. *Certificate* is the beginning of its hash; `verify/check`
+checked each.
 
 {table(head, rows)}"""
 
