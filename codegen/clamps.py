@@ -1,9 +1,9 @@
 """Inputs that stand right beside every clamp: one below its bound, on it, one above, and on the way to it.
 
-A clamp that is moved is as wrong as one that is lost, but it shows only near its bound, and only where nothing later
-hides it: the RTT's bound, for instance, only with a base RTT so long that the inflation there is still small. Each
-bound is therefore tried with base RTTs from 1025 ns to 4 ms, and rows are chosen in which one unit more would change
-the outcome.
+A clamp that is moved is as wrong as one that is lost. It shows only near its bound, and only if nothing later hides it:
+the RTT's bound, for instance, shows only with a base RTT so long that the inflation there is still small. Each bound is
+therefore tried with base RTTs from 1025 ns to 4 ms, and rows are chosen in which one unit more would change the
+outcome.
 """
 
 from dataclasses import replace

@@ -1,7 +1,8 @@
 """From a decider to a firmware folder: integer-only C, header, adapter, vectors, program, manifest.
 
-The C is printed from the decision program as passes have left it (codegen/lower.py); the program itself, which every
-back end is held to, lies beside it as program.json, and so does what decides: the folder can be emitted from it anew.
+The C is printed from the decision program as passes have left it (codegen/lower.py). The program itself, with which
+every back end is compared, lies next to it as program.json. The folder can be emitted again, because the
+student, network or model that decides lies there too.
 """
 
 from collections.abc import Sequence

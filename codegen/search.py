@@ -1,9 +1,10 @@
 """Place of a feature among its thresholds: the cheapest search by comparisons.
 
-Each interval between neighbouring thresholds ends in a word (a constant). An optimal alphabetic search tree is found by
-dynamic programming, with the costs as they are: a constant takes one instruction or two, a branch that falls through
-costs less than one that is taken, so a balanced tree is not the best one. A question need not be about a threshold: one
-in the middle of an interval has the same word on both sides, and may have a constant that costs an instruction less.
+Each interval between neighbouring thresholds ends in a word (a constant). Dynamic programming finds an
+optimal alphabetic search tree with the real costs. A constant takes one instruction or two, and a branch that falls
+through costs less than one that is taken, so a balanced tree is not the best one. A question need not be about a
+threshold: one in the middle of an interval has the same word on both sides, and may have a constant that costs an
+instruction less.
 
     x > 811 ?  (x > 11535 ?  word 3 : word 2)  :  (x > 11 ? word 1 : word 0)
 """
@@ -59,9 +60,10 @@ def plan(
     shares: Sequence[float] | None = None,
     asked: Sequence[float] | None = None,
 ) -> tuple[SearchNode, float]:
-    """The search over ``len(thresholds) + 1`` intervals, each with the words that it ends in, and its cycles: in the
-    worst case, or on average where the ``shares`` of the intervals are given. ``asked``: cycles until a threshold can
-    be compared with, where it is no constant."""
+    """Returns the search over ``len(thresholds) + 1`` intervals, each with its words, and the cycles of the search.
+
+    Cycles are those of the worst case, or the mean if the ``shares`` of the intervals are given. ``asked``: cycles
+    until a threshold can be compared with, if it is no constant."""
     leaf = tuple(float(sum(map(engine.constant, words)) + engine.jump) for words in ends)
     same = list(range(len(ends)))  # the last interval that an interval shares its words with
     for place in reversed(range(len(ends) - 1)):

@@ -6,8 +6,9 @@ static const int16_t leaves[486] = { .. };                         joint tables,
 place += place_action_1(action_1);
 trees += (int32_t)leaves[(place >> 9U) & 0x7FU];
 
-A tree that adds to several sums is asked once: in branches, in the caller, each leaf adds its row; in a table, one
-index serves a table a sum. (Rows side by side would cost as many cycles and a wider field of the place.)
+A tree that adds to several sums is evaluated once. As branches it stands in the caller, and each leaf adds its row. As
+tables it has one table per sum, and one index for all of them. (Rows side by side would cost as many cycles and a wider
+field of the place.)
 
 Compilers copy what follows a leaf into it, above all where a tree asks other questions on other paths. If there is one
 sum, a tree of this kind is given the sum so far and gives the next; of equal sides what lies below comes first:

@@ -1,7 +1,7 @@
 """Test vectors: inputs with the outputs that the NumPy meaning of the program gives.
 
-Random ones (plausible traffic, and any bit pattern) and edges: every threshold with its two neighbours, every branch
-and leaf of the trees with an input that shows an error in it, extremes of each field, RTT wrap, the new flow.
+Random vectors have plausible traffic, or any bit pattern. Edges are every threshold with its two neighbours, extremes
+of each field, RTT wrap and the new flow; and for every branch and leaf of the trees an input that shows an error in it.
 """
 
 from collections.abc import Sequence

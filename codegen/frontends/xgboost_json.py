@@ -1,9 +1,9 @@
 """XGBoost models in the JSON that ``save_model("model.json")`` writes.
 
-Features, thresholds and leaves are float32, written with the fewest digits that give them back: each decimal is cut to
-its float32 first. ``x < threshold`` goes left, so ``x >= threshold`` is the question. ``base_score`` is what the
-objective's link makes of the bias; XGBoost computes that in float32, as is done here. Since 3.2 it keeps a probability
-within 1e-6 of 0 and 1 before the logit; earlier versions do not.
+Features, thresholds and leaves are float32, written with the fewest digits that restore them. Each decimal is therefore
+read as its float32 first. ``x < threshold`` goes left, so ``x >= threshold`` is the question. ``base_score`` is what
+the objective's link makes of the bias; XGBoost computes that in float32, as is done here. Since 3.2 it keeps a
+probability within 1e-6 of 0 and 1 before the logit; earlier versions do not.
 """
 
 import json

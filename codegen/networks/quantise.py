@@ -1,8 +1,8 @@
 """Post-training quantisation: from a teacher's weights and recorded decisions to the integer network.
 
 Weights are int8, symmetric, a scale a row ([INT8]). Inputs are int16 with nearly one step for all of them, so
-that one row of int8 weights serves them: the congestion feature spans three orders of magnitude, and it is its last
-bits around 0 that hold the rate where it should be. It saturates where the teacher's action no longer changes.
+that one row of int8 weights serves them. The congestion feature spans three orders of magnitude, and its last bits
+around 0 keep the rate where it should be. It saturates where the teacher's action no longer changes.
 Values between layers are int16 or, when asked, int8; the LSTM's hidden values are int8 in the context, its cells int16.
 """
 

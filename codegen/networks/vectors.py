@@ -1,8 +1,8 @@
 """Vectors of a network's firmware: beside those of every decision, inputs on both sides of whatever a network can do.
 
-Each layer's unit at 0, between and saturated, each gate likewise, each entry of the tables, sums as large as weights
-and states make them, cells and hidden values at their extremes, and walks: decisions one after the other from a new
-flow. The first of many candidates that does something new is chosen.
+The vectors have each layer's unit and each gate at 0, between and saturated, and each entry of the tables. Sums are as
+large as weights and states make them, and cells and hidden values are at their extremes. Walks are decisions one after
+the other from a new flow. The first of many candidates that does something new is chosen.
 """
 
 from dataclasses import dataclass

@@ -47,7 +47,7 @@ SOLVERS = ("bitwuzla", "cvc5")
 def command() -> None:
     """Prove that FIRMWARE's machine code equals its decision program for all inputs, is safe, and bound its cycles.
 
-    --check reads engine, compiler and level from the certificate. With --profile, --compiler or --optimise, a
+    --check reads engine, compiler and level from the certificate. If --profile, --compiler or --optimise is given, a
     certificate of another engine, compiler or level is refused.
 
     --check --no-core skips measurements on the core: the calibration of the cost model and the witness's cycles are
@@ -64,7 +64,7 @@ def command() -> None:
     by iteration, with ranges of words. Exit code 1: the ranges are too wide.
 
     --properties decides each property of a FILE, or all known ones. A property of a FILE that does not hold is a
-    failure. With --out, the properties become claims of the certificate.
+    failure. If --out is given, the properties become claims of the certificate.
 
     --teacher bounds the deviation of the student's action from its teacher's action range in the neighbourhood, over
     all states, and prints a state near the bound.

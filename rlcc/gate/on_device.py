@@ -37,7 +37,7 @@ a base RTT of 8.2 us and more."""
 
 @dataclass(frozen=True)
 class DeviceCase:
-    """What a device is tried with: ``flows`` per context, and whether events are reordered."""
+    """One trial of a device: ``flows`` per context, and whether events are reordered."""
 
     flows: int
     reorder: bool = False

@@ -17,7 +17,7 @@ def runs_rv64(engine: Profile) -> bool:
 def proved_rv64(build: Build, demanded: bool, progress: Callable[[str], None]) -> Check:
     """Returns the check of a new proof.
 
-    Where a proof is demanded it passes only if the proof is finished. Otherwise it fails only on an input for which
+    If a proof is demanded, it passes only if the proof is finished. Otherwise it fails only on an input for which
     code and program differ."""
     from verify.rv64.equality import prove
 

@@ -93,12 +93,12 @@ class Cells:
         return Boxes(np.asarray([low], dtype=np.int64), np.asarray([high], dtype=np.int64))
 
     def bounds(self, boxes: Boxes) -> tuple[Integers, Integers]:
-        """Of the sum in each box [N]: not below, not above. Of a box of one cell both are its sum."""
+        """Returns bounds of the sum in each box [N]: not below, not above. In a box of one cell both are its sum."""
         least, most = self._by_tree(boxes)
         return least.sum(axis=1) + self.bias, most.sum(axis=1) + self.bias
 
     def rises(self, boxes: Boxes, column: int, cell: int) -> Integers:
-        """What the sum rises by at most [N] where a column goes from a cell into the next one and all else stays."""
+        """Returns the largest rise of the sum [N] if a column goes from a cell to the next one and all else stays."""
         below, above = self._by_tree(boxes.at(column, cell)), self._by_tree(boxes.at(column, cell + 1))
         crossed = (self.high[:, column] == cell) | (self.low[:, column] == cell + 1)
         trees = np.bitwise_or.reduceat(crossed, self.first) if len(self.first) else np.zeros(0, dtype=np.bool_)

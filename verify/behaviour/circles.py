@@ -1,7 +1,7 @@
 """no_cycle: what a decision comes to where all that it sees stays as it is.
 
-What nothing tells apart is one of finitely many kinds (a cell of what is seen, and of each field of the context), and a
-decision maps kinds to kinds. So from wherever it starts it ends in a circle, and the circles are what is left when the
+States that nothing distinguishes are one of finitely many kinds (a cell of the signals and of each field of the
+context), and a decision maps kinds to kinds. Every start therefore ends in a circle. The circles are left over when the
 map is applied to all kinds until their number no longer falls.
 """
 

@@ -33,8 +33,8 @@ from verify.trusted.properties import (
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What was decided of a program, which a certificate of the machine code names by the same hash; of each property
-    that was asked for."""
+    """Answers about a program, one for each requested property. A certificate of the machine code names the program by
+    the same hash."""
 
     program: str
     answers: tuple[tuple[Property, tuple[Finding, ...]], ...]

@@ -1,4 +1,4 @@
-"""What was decided of one property."""
+"""The answer about one property."""
 
 from dataclasses import dataclass, field
 from typing import Literal

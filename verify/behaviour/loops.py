@@ -1,7 +1,7 @@
 """no_rise_above, recovers, yields, fixed_point: what flows come to that a policy scales the rate of.
 
-What is seen of a flow in a network of constant inflation: the RTT, and the queue where it is told of, both the same
-delay; no CNP, no NACK. Its history is any that a context can hold.
+A flow in a network of constant inflation sees the RTT and, if its event has it, the queue, both the same delay; no CNP,
+no NACK. Its history is any that a context can hold.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Loop:
         return rtt
 
     def event(self, rtt_ns: Integers) -> dict[str, Integers]:
-        """What a flow is told."""
+        """Returns the event of a flow at these RTTs."""
         zeros = np.zeros_like(rtt_ns)
         assert self.observation.line_rate is not None
         bytes_a_us = int(self.observation.line_rate) // (8 * 10**6)
@@ -128,8 +128,8 @@ def no_rise_above(loop: Loop, asked: NoRiseAbove) -> list[Finding]:
 
 
 def _parts(loop: Loop, rate: int) -> list[tuple[int, int, dict[int, int]]]:
-    """Of the RTTs, the stretches in which every column that is seen stays in its cell: least and greatest ns, and the
-    cells by column."""
+    """Returns the intervals of RTTs in which every column that is seen stays in its cell: lowest and highest ns, and
+    the cells by column."""
     of = loop.decision
     seen = [c for c, past in enumerate(of.past) if not past]
     starts = {
@@ -197,9 +197,9 @@ def _told(contexts: Fields, row: int) -> dict[str, int]:
 
 
 def fixed_point(loop: Loop, ends: Circles, asked: FixedPoint) -> list[Finding]:
-    """Of N flows that share a line alike: the inflations from the least at which a flow, left there, does not always
-    rise in the end to the greatest at which it does not always fall; beside them target * sqrt(N) + beta [RLCC, section
-    4]. InputError where a policy sees no such congestion, or more than it."""
+    """Returns the inflations at which N flows that share a line equally rest, and target * sqrt(N) + beta [RLCC,
+    section 4]. The lowest is that at which a flow does not always rise in the end, the highest that at which it does
+    not always fall. Raises InputError if a policy sees no such congestion, or more than it."""
     loop.check_told()
     if len(ends.seen) != 1:
         raise InputError("a fixed point is found for policies that see their congestion alone")

@@ -1,7 +1,7 @@
 """Knobs in order: one that by its interface may not lie below another never does, whatever the trees say.
 
 The form of the program shows it: the greater of two values is below neither, ranges that do not meet are in order, and
-so are rows of a table. Where it does not, inputs are tried.
+so are rows of a table. If it does not, inputs are tried.
 """
 
 from collections.abc import Mapping

@@ -37,7 +37,7 @@ class Decided:
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
-        """Of each column, over all inputs: for the context's, whatever its storage can hold."""
+        """Returns the range of each column over all inputs; a column of the context has that of its storage."""
         nodes = self.program.nodes
         return [(nodes[c].low, nodes[c].high) for c in self.columns]
 
@@ -51,7 +51,7 @@ class Decided:
 
     @property
     def seen(self) -> dict[int, str]:
-        """What the trees see that is no memory, now or at a later decision: its nodes, and what they are called."""
+        """Returns the nodes, by name, that the trees see now or at a later decision and that are not memory."""
         kept = [f for f in self.program.state if f.name not in [s.name for s in self.program.interface.context]]
         nodes = {c: name for c, name, past in zip(self.columns, self.names, self.past, strict=True) if not past}
         for field in kept:
@@ -65,7 +65,7 @@ class Decided:
         return any(self.program.nodes[n].op is Op.TREES for n in cone(self.program, node))
 
     def written(self, node: int) -> int:
-        """What the context is given where the trees decide."""
+        """Returns the node that the context is given if the trees decide."""
         while self.program.nodes[node].op is Op.SELECT and self.program.nodes[node].args[0] == self.otherwise:
             node = self.program.nodes[node].args[2]
         return node

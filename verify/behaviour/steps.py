@@ -53,7 +53,7 @@ def _monotone(of: Decided, column: int) -> Finding:
 
 
 def _rise(of: Decided, column: int, k: int) -> Extreme:
-    """What the value rises by at most where the column goes from cell k into the next."""
+    """Returns the largest rise of the value if the column goes from cell k to the next."""
 
     def upper(boxes: Boxes) -> Integers:
         below, above = of.cells.bounds(boxes.at(column, k))[0], of.cells.bounds(boxes.at(column, k + 1))[1]

@@ -1,7 +1,7 @@
 """How little and how much several trees can add together: their leaves are of one input, and some never meet.
 
-The least is found best first. Trees that are asked apart add up to a bound that is too low where their least leaves
-contradict each other; then the feature that they contradict each other by is cut in two at a threshold of one of them,
+The least is found best first. Trees that are bounded separately add up to a bound that is too low if their least
+leaves contradict each other. The feature of the contradiction is then cut in two at a threshold of one of the trees,
 and each half has a bound of its own. The lowest bound of all is always sound; it is attained once no leaves contradict
 each other.
 """

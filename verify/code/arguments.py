@@ -1,8 +1,8 @@
 """The arguments of the decision as the prover needs them: each field's place, and the integers that it can hold.
 
-The proof takes an input's range from here. It is the storage of the program (an int16 of the context is never above
-32767), and true of the memory only if the structure holds that storage at that place: so the layout is refused where it
-says otherwise, whoever has read it.
+The proof takes an input's range from here. It is that of the program's storage: an int16 of the context is
+never above 32767. This is true of the memory only if the structure has that storage at that place. A layout that says
+otherwise is refused.
 """
 
 from collections.abc import Mapping

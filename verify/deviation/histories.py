@@ -1,7 +1,7 @@
 """The histories that a student can have behind it, or a few more: all signals in range, its own actions.
 
-A history is cut into cells: of each signal the intervals between the student's thresholds (at all lags together, so
-that a value stays in its cell as it grows older), of each past action the same and steps of a width besides. In a cell
+A history is cut into cells. Those of a signal are the intervals between the student's thresholds, at all lags together,
+so that a value stays in its cell as it grows older. Those of a past action are also cut by steps of a width. In a cell
 of history and newest signals the student does one thing. From a new flow on, all successors are therefore followed cell
 by cell until none is new. The least and the greatest of the actions in a cell are stored. All values between them, and
 any combination of those of different lags, count as possible: a few states too many, none too few. If a flow's start

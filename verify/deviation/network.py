@@ -134,8 +134,8 @@ class Network:
 
     def least(self, low: Floats, high: Floats, sign: Floats) -> Floats:
         """Returns a lower bound of ``sign`` [N] times the output over boxes of features [N, size], errors included.
-        Each ReLU lies above a line through 0 and below the line through its ends; through the layers from the last to
-        the first the output stays above a linear function, whose least value is at a corner ([CROWN] section 3)."""
+        Each ReLU lies above a line through 0 and below the line through its ends. From the last layer to the first, the
+        output therefore stays above a linear function, whose least value is at a corner ([CROWN] section 3)."""
         largest = np.maximum(np.abs(low), np.abs(high))
         error, bounds, size = 2 * UNIT * largest + FEATURE, [], largest
         least, most = low, high

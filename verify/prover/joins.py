@@ -6,8 +6,8 @@ proof knows no more than the value's range, so that lanes which differ only in h
 the induction step of the equality proof; nothing else about the joined lanes is kept but what holds in all of them:
 the hull of their intervals, the facts they share.
 
-Lanes that know different things about the trees' features are kept apart until the sum of the trees is there, since
-the worst case depends on it; only where they become too many is their knowledge given up for a partial sum.
+Lanes that know different things about the trees' features stay separate until the sum of the trees is known, because
+the worst case depends on it. If they become too many, their knowledge is given up for a partial sum.
 """
 
 from collections.abc import Iterator

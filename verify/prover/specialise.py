@@ -1,9 +1,9 @@
 """The decision program in the lanes: what each node is, given what the lane knows.
 
 ``View.words(n)`` is an expression that equals node n's value (mod 2^32) for every input of the lane; it is found by
-following the program's own definition. Inputs are atoms; a node that the code's registers hold under its own name
-(a cut) is that atom; a minimum, a maximum or a comparison is decided by the lane's intervals and facts; trees are
-evaluated over the lane's box of features, leaf by leaf.
+following the program's own definition. Inputs are atoms. A node that the code's registers hold under its own name
+(a cut) is that atom. The lane's intervals and facts decide a minimum, a maximum or a comparison. Trees are evaluated
+over the lane's box of features, leaf by leaf.
 
 ``View.bounds(n)`` are bounds of the node's integer in each lane, from the operator and the operands, narrowed by what
 the lane knows about the words.

@@ -2,10 +2,10 @@
 
 The joins make a graph: from the call over joins to the returns, each edge with its cycles and the conditions on it.
 Every execution is a path, so the longest path is a bound. It is exact if some input takes it; so paths are tried from
-the longest down. Conditions of a path that exclude each other drop it at once; else a solver looks for an input, and
-where there is none it says which of the conditions exclude each other: no path with these is looked at again. The
-first path with an input is the maximum. The program first finds what ranges alone exclude (a join's range of the trees'
-sum and the cells before it), without a solver. Nothing depends on the solver's "yes": the input is run.
+the longest down. Conditions of a path that exclude each other drop it at once. Otherwise a solver looks for an input.
+If no input exists, it says which of the conditions exclude each other, and no path with these is tried again. The first
+path with an input is the maximum. The program first finds what ranges alone exclude (a join's range of the trees' sum
+and the cells before it), without a solver. Nothing depends on the solver's "yes": the input is run.
 """
 
 import heapq

@@ -13,7 +13,7 @@ from rlcc.gate.verdict import Check
 
 
 class Form(Protocol):
-    """What a module here has. ``KEY``: of its claims in verdict.json, and of its stage in what is printed."""
+    """Members of a module here. ``KEY``: key of its claims in verdict.json, and name of its stage in the output."""
 
     KEY: str
 
