@@ -139,7 +139,7 @@ class Neighbourhood(_Strict):
         description="Maximum deviation of an action from the teacher's actions in nearby states, fraction of the rate.",
     )
     share: Annotated[float, Shown(percent=True)] = Field(
-        default=0.2, ge=0, lt=1, description="Nearby states: each signal differs by at most this fraction."
+        default=0.2, ge=0, lt=1, description="Nearby states: each feature differs by at most this fraction."
     )
     action: float = Field(
         default=0.02,

@@ -46,7 +46,7 @@ NAMES = {
     "teacher.maximum": "action error vs teacher, maximum",
     "teacher.interface": "observation, action map and limits equal the teacher's",
     "teacher.deviation": "largest deviation from the teacher's action range",
-    "teacher.deviation_bound": "deviation bound over all states (signals < 2^24), proved",
+    "teacher.deviation_bound": "deviation bound over all states (features < 2^24), proved",
     "teacher.trigger_share": "share of decisions with the trigger firing vs teacher",
     "network.*": "{of}, {metric} vs teacher",
     "network.no_scenario": "{of} vs teacher",

@@ -50,12 +50,12 @@ TERMS = {
     "observation": "the policy's inputs; action map: from its output to the knob; limits: of the knob",
     "deviation": "distance of the student's action from the range of the teacher's actions in nearby states, in the "
     "unit of action error; 0 if it lies in that range",
-    "of a signal": "nearby states: each signal, which is an integer that the trees compare, differs by at most this "
-    "share, and each past action by at most the second number",
+    "of a feature": "nearby states: each feature, an integer that the trees compare, differs by at most this share, "
+    "and each past action by at most the second number",
     "cells": "regions of states in which the student's action is constant; of each cell searched, the corners and one "
     "point inside were evaluated; if there are too many states, a sample of the cells is searched",
     "not demanded": "the recipe or an option asks for no proof here",
-    "2^24": "bound of the signals, the integers that the trees compare; the student acts on a larger one as on "
+    "2^24": "bound of the features, the integers that the trees compare; the student acts on a larger one as on "
     "2^24 - 1",
     "in one state": "deviation of an example that the proof found; the figure before it bounds all states; the search "
     "of the row above may have found a worse state",

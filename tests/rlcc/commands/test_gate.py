@@ -278,7 +278,7 @@ def test_limit_and_neighbourhood_are_options(good: Path, tmp_path: Path) -> None
     around = ("--no-certificate", "--around", "40 %", "--around-action", "0.05", "--max-outside", "0.001")
     assert run(good, *around, out=tmp_path / "v") == 1
     failed = [check for check in checks(tmp_path / "v", "teacher") if not check["passed"]]
-    assert [check["limit"] for check in failed] == ["0.001 (±40% of a signal, ±0.05 of an action)"] * 2
+    assert [check["limit"] for check in failed] == ["0.001 (±40% of a feature, ±0.05 of an action)"] * 2
 
 
 # --- reference --------------------------------------------------------------------------------------------------------
