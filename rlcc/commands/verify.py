@@ -26,7 +26,7 @@ SOLVERS = ("bitwuzla", "cvc5")
     callback=share,
     default="20 %",
     show_default=True,
-    help="Nearby states: each signal differs by at most this fraction; with --teacher.",
+    help="Nearby states: each feature differs by at most this fraction; with --teacher.",
 )
 @click.option(
     "--around-action",
