@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from codegen.edges import exact, moved_by
-from codegen.inputs import Columns, Row, columns_of, count, plausible, split
+from codegen.inputs import Columns, Row, columns_of, count, plausible_rows, split
 from decision.ir.arrays import Integers
 from decision.ir.formats import U32_MAX
 from decision.ir.interface import PHASE_SHIFT
@@ -158,13 +158,11 @@ def _visible(program: Program, clamp: int, bounded: int, columns: Columns, point
 def _surroundings(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[Row]:
     """Plausible rows over all levels of the parameters; one in four at the context's own levels (at line rate a small
     inflation weighs most)."""
-    interface, rows = program.interface, []
-    for index in range(SURROUNDINGS):
-        row = plausible(program, defaults, rng)
+    interface, rows = program.interface, plausible_rows(program, defaults, rng, SURROUNDINGS)
+    for index, row in enumerate(rows):
         row |= {f"params.{s.name}": s.levels[index % len(s.levels)] for s in interface.params if s.levels}
         if index % 4 == 0:
             row |= {f"context.{s.name}": s.levels[index // 4 % len(s.levels)] for s in interface.context if s.levels}
-        rows.append(row)
     return rows
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from codegen.inputs import Columns, Row, columns_of, count, keys, plausible, split
+from codegen.inputs import Columns, Row, columns_of, count, keys, plausible_rows, split
 from decision.ir.arrays import Integers
 from decision.ir.formats import U32_MAX
 from decision.ir.interpret import trace
@@ -55,7 +55,7 @@ def make_pool(program: Program, defaults: dict[str, int], rng: np.random.Generat
     """Rows for every point of every computed feature, as far as they are found."""
     trees = trees_node(program)
     assert trees is not None
-    parts = [columns_of(program, [plausible(program, defaults, rng) for _ in range(8 * SURROUNDINGS)])]
+    parts = [columns_of(program, plausible_rows(program, defaults, rng, 8 * SURROUNDINGS))]
     for feature, node in enumerate(program.nodes[trees].args):
         if stored_key(program, feature) is not None:
             continue
@@ -116,7 +116,7 @@ def used_by(program: Program, node: int) -> list[str]:
 
 def _surroundings(program: Program, defaults: dict[str, int], key: str, rng: np.random.Generator) -> list[Row]:
     """Plausible rows, the first of them such that ``key`` moves its features over their whole range in small steps."""
-    rows = [plausible(program, defaults, rng) for _ in range(SURROUNDINGS)]
+    rows = plausible_rows(program, defaults, rng, SURROUNDINGS)
     for other, levels in program.interface.signals()[key].beside.items():
         for row, level in zip(rows, levels, strict=False):
             row[other] = _raw(program, other, level, row)
@@ -134,20 +134,45 @@ def exact(inner: Program, node: int, surroundings: Columns, key: str, points: In
     columns = {name: np.tile(column, points.size) for name, column in surroundings.items()}
     since, grows = inner.interface.since(key), inner.interface.signals()[key].grows
     assert grows is not None
+    way, fixed = _way(inner, key, node)
+    values = trace(inner, *split(inner, surroundings))
+    forced = {number: np.tile(values[behind], points.size) for number, behind in fixed.items()}
 
     def with_raw(raw: Integers) -> Columns:
         return columns | {key: raw if since is None else (columns[since] + raw) & U32_MAX}
+
+    def reached(raw: Integers) -> Integers:
+        return trace(way, *split(way, with_raw(raw)), forced=forced)[-1]
 
     low, high = grows
     lows, highs = np.full_like(target, low), np.full_like(target, high)
     for _ in range((high - low).bit_length() + 1):
         middle = (lows + highs) // 2
-        reached = trace(inner, *split(inner, with_raw(middle)))[node] >= target
-        highs = np.where(reached, middle, highs)
-        lows = np.where(reached, lows, np.minimum(middle + 1, highs))
+        enough = reached(middle) >= target
+        highs = np.where(enough, middle, highs)
+        lows = np.where(enough, lows, np.minimum(middle + 1, highs))
     solved = with_raw(highs)
-    hit = trace(inner, *split(inner, solved))[node] == target
+    hit = reached(highs) == target
     return {name: solved[name][hit] for name in keys(inner)}
+
+
+def _way(program: Program, key: str, node: int) -> tuple[Program, dict[int, int]]:
+    """Returns the program of what ``key`` moves on its way to ``node``, which stands last. The second result maps the
+    operands that ``key`` does not move: number there -> number in ``program``."""
+    nodes = program.nodes
+    moved: set[int] = set()
+    for number in range(node + 1):
+        if program.key(nodes[number]) == key or moved.intersection(nodes[number].args):
+            moved.add(number)
+    needed = {node}
+    for number in range(node, -1, -1):
+        if number in needed and number in moved:
+            needed.update(nodes[number].args)
+    place = {number: index for index, number in enumerate(sorted(needed))}
+    way = tuple(
+        replace(nodes[n], args=tuple(place[a] for a in nodes[n].args) if n in moved else ()) for n in sorted(needed)
+    )
+    return replace(program, nodes=way), {place[n]: n for n in needed - moved}
 
 
 def led(

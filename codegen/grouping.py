@@ -9,6 +9,8 @@ until there are so few clusters; every stage on the way is a candidate too.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,8 @@ Grouping = tuple[list[Group], list[int]]
 EXACT = 10
 """Clusters of which all partitions are weighed: 3^10 steps a number of groups."""
 MAX_GROUPS = 8
+NEVER = np.iinfo(np.int64).max // 4
+"""Entries of a set that has too few members for so many groups."""
 
 
 def groupings(walk: Walk, limits: Sequence[int], engine: CostModel) -> list[Grouping]:
@@ -115,15 +119,44 @@ def _exact(
 def _one_more(
     alone: NDArray[np.int64], least: NDArray[np.int64], sets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Least entries of each set in one group more, and the group that its first member is in."""
-    best, first = np.full(len(sets), np.iinfo(np.int64).max // 4), sets.copy()
-    for group in range(1, len(sets)):
+    """Least entries of each set in one group more, and the group that its first member is in: of equals the lowest."""
+    best, first = np.full(len(sets), NEVER), sets.copy()
+    splits = _splits(len(sets))
+    if splits.groups.size:
+        entries = alone[splits.groups] + least[splits.others]
+        fewest = np.minimum.reduceat(entries, splits.starts)
+        sizes = np.diff(splits.starts, append=entries.size)
+        attained = np.flatnonzero(entries == np.repeat(fewest, sizes))
+        lowest = splits.groups[attained[attained.searchsorted(splits.starts)]]
+        found = fewest < NEVER
+        best[splits.wholes[found]], first[splits.wholes[found]] = fewest[found], lowest[found]
+    return best, first
+
+
+@dataclass(frozen=True)
+class _Splits:
+    """Every set of two members or more, ascending in ``wholes``, parted into ``groups``, one of which holds the first
+    member, and ``others``; ``starts``: where the parts of each set begin, its groups ascending."""
+
+    wholes: NDArray[np.int64]
+    starts: NDArray[np.intp]
+    groups: NDArray[np.int64]
+    others: NDArray[np.int64]
+
+
+@lru_cache(maxsize=EXACT + 1)
+def _splits(count: int) -> _Splits:
+    """Returns the splits of all sets below ``count``, a power of two."""
+    sets = np.arange(count, dtype=np.int64)
+    parted = []
+    for group in range(1, count):
         lowest = group & -group
         others = sets[(sets & (group | (lowest - 1)) == 0) & (sets > 0)]
-        whole, entries = others | group, alone[group] + least[others]
-        better = entries < best[whole]
-        best[whole[better]], first[whole[better]] = entries[better], group
-    return best, first
+        parted.append(np.stack([others | group, np.full_like(others, group), others]))
+    wholes, groups, others = np.concatenate([np.zeros((3, 0), np.int64), *parted], axis=1)
+    order = np.argsort(wholes, kind="stable")
+    distinct, starts = np.unique(wholes[order], return_index=True)
+    return _Splits(distinct, starts, groups[order], others[order])
 
 
 class _TableSizes:

@@ -1,13 +1,12 @@
 """Inputs of a decision as columns: "event.x", "params.x" and "context.x", each an int64 array of one entry a row."""
 
-from collections.abc import Callable, Iterable
-from functools import lru_cache
-from typing import cast
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 from decision.ir import exact
 from decision.ir.arrays import Integers
+from decision.ir.formats import U32_MAX
 from decision.ir.interface import STORAGE_RANGE, After, Geometric, LogUniform, Plausible, Uniform
 from decision.ir.program import Program
 
@@ -46,52 +45,80 @@ def field_range(program: Program, key: str) -> tuple[int, int]:
     return STORAGE_RANGE[program.structures[group][name]]
 
 
-def plausible(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
-    """Returns a row that a network could show, with the parameters at their defaults."""
-    row: Row = {}
-    for signal in program.interface.event:
-        assert signal.plausible is not None
-        row[f"event.{signal.name}"] = _drawn(signal.plausible, row, rng)
-    row |= {f"params.{name}": value for name, value in defaults.items()}
-    for s in program.state:
-        low, high = STORAGE_RANGE[s.storage]
-        row[f"context.{s.name}"] = (
-            int(rng.integers(low // 4, high // 4)) if low < 0 else _log_uniform(1, high + 1, rng) - 1
-        )
-    for signal in program.interface.context:
-        assert signal.plausible is not None
-        row[f"context.{signal.name}"] = _drawn(signal.plausible, row, rng)
-    return row
+def plausible_rows(program: Program, defaults: dict[str, int], rng: np.random.Generator, count: int) -> list[Row]:
+    """Returns rows that a network could show, with the parameters at their defaults."""
+    draw = drawer(program, rng)
+    return rows_from(program, defaults, [draw() for _ in range(count)])
 
 
-def anything(program: Program, rng: np.random.Generator) -> Row:
-    """Any bit pattern, also a corrupted context."""
-    row = {}
-    for key in keys(program):
-        low, high = field_range(program, key)
-        row[key] = int(rng.integers(low, high + 1))
-    return row
+def drawer(program: Program, rng: np.random.Generator) -> Callable[[], list[float]]:
+    """Returns the function that draws the numbers of one plausible row."""
+    draws = [_draw(values, rng) for _, values in _signals(program)]
+    return lambda: [draw() for draw in draws]
 
 
-def _drawn(values: Plausible, row: Row, rng: np.random.Generator) -> int:
-    """``row``: what is drawn already of the same structure."""
+def rows_from(program: Program, defaults: dict[str, int], numbers: Sequence[Sequence[float]]) -> list[Row]:
+    """Returns the plausible rows of drawn numbers."""
+    columns: Columns = {f"params.{name}": np.full(len(numbers), value) for name, value in defaults.items()}
+    for (key, values), drawn in zip(_signals(program), zip(*numbers, strict=True), strict=bool(numbers)):
+        columns[key] = _values(values, drawn, columns)
+    return rows_of(columns)
+
+
+def _signals(program: Program) -> list[tuple[str, Plausible | None]]:
+    """Returns the signals of a row in the order of their draws. A later value of a key replaces an earlier one."""
+    interface = program.interface
+    return [
+        *((f"event.{signal.name}", signal.plausible) for signal in interface.event),
+        *((f"context.{s.name}", _any_size(*STORAGE_RANGE[s.storage])) for s in program.state),
+        *((f"context.{signal.name}", signal.plausible) for signal in interface.context),
+    ]
+
+
+def anything_rows(program: Program, rng: np.random.Generator, count: int) -> list[Row]:
+    """Returns rows of any bit pattern, also with a corrupted context."""
+    names = keys(program)
+    lows, highs = np.array([field_range(program, key) for key in names], dtype=np.int64).T
+    table = rng.integers(lows, highs + 1, size=(count, len(names)))
+    return rows_of(dict(zip(names, table.T, strict=True)))
+
+
+def rows_of(columns: Columns) -> list[Row]:
+    """Returns the rows of columns, as integers of Python."""
+    lists = [column.tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _any_size(low: int, high: int) -> Plausible:
+    """Returns the plausible values of a field of the context."""
+    return Uniform(low // 4, high // 4 - 1) if low < 0 else LogUniform(1, high + 1, less=1)
+
+
+def _draw(values: Plausible | None, rng: np.random.Generator) -> Callable[[], float]:
+    """Returns the function that draws the number of one value: a Uniform's integer, of others one below 1. It is
+    negative where a LogUniform is 0 instead."""
     match values:
         case Uniform(low, high):
-            return int(rng.integers(low, high + 1))
+            return lambda: int(rng.integers(low, high + 1))
+        case After(_, delay):
+            return _draw(delay, rng)
+        case LogUniform(zero=zero) if zero:
+            return lambda: -1.0 if rng.random() < zero else rng.random()
+        case _:
+            return rng.random
+
+
+def _values(values: Plausible | None, numbers: Sequence[float], columns: Columns) -> Integers:
+    """Returns the values of drawn numbers. ``columns``: what the same rows hold already."""
+    match values:
+        case Uniform():
+            return np.array(numbers, dtype=np.int64)
         case Geometric(probability):
-            return int(exact.log(1.0 - rng.random()) / _log1p(-probability))
+            return (exact.log(1.0 - np.array(numbers)) / exact.log1p(-probability)).astype(np.int64)
         case After(signal, delay):
-            return (row[f"event.{signal}"] + _drawn(delay, row, rng)) & 0xFFFFFFFF
-        case LogUniform(low, high, less, zero):
-            if zero and rng.random() < zero:
-                return 0
-            return _log_uniform(low, high, rng) - less
-
-
-def _log_uniform(low: float, high: float, rng: np.random.Generator) -> int:
-    return int(exact.exp(rng.uniform(_log(float(low)), _log(float(high)))))
-
-
-# Logarithms of the ends of signals' ranges: few numbers, each used for thousands of draws.
-_log = lru_cache(maxsize=1024)(cast(Callable[[float], float], exact.log))
-_log1p = lru_cache(maxsize=1024)(cast(Callable[[float], float], exact.log1p))
+            return (columns[f"event.{signal}"] + _values(delay, numbers, columns)) & U32_MAX
+        case LogUniform(low, high, less):
+            places, first, last = np.array(numbers), exact.log(float(low)), exact.log(float(high))
+            sizes = exact.exp(first + (last - first) * np.maximum(places, 0.0)).astype(np.int64) - less
+            return np.where(places < 0.0, 0, sizes)
+    raise AssertionError(f"nobody says what is plausible: {values}")

@@ -11,7 +11,7 @@ import numpy as np
 
 from codegen.clamps import clamp_rows, phase_rows, window_rows
 from codegen.edges import EdgePool, make_pool, points_of, stored_key, trees_node
-from codegen.inputs import Row, anything, columns_of, field_range, keys, plausible, split
+from codegen.inputs import Row, anything_rows, columns_of, field_range, keys, plausible_rows, split
 from codegen.joint import Group
 from codegen.paths import cells, find, visits
 from decision.ir.arrays import Integers
@@ -67,8 +67,8 @@ def make(
     joint tables of the emitted C, each entry of which gets a row; ``more``: labelled rows of the caller's."""
     rng = np.random.default_rng(seed)
     rows: list[tuple[str, Row]] = []
-    rows += [("random", plausible(program, defaults, rng)) for _ in range(random_rows)]
-    rows += [("random:any", anything(program, rng)) for _ in range(random_rows // 2)]
+    rows += [("random", row) for row in plausible_rows(program, defaults, rng, random_rows)]
+    rows += [("random:any", row) for row in anything_rows(program, rng, random_rows // 2)]
     rows += _extremes(program, defaults, rng) + clamp_rows(program, defaults, rng)
     rows += phase_rows(program, defaults, rng) + window_rows(program, defaults, rng)
     rows += more
@@ -90,24 +90,31 @@ def make(
 
 
 def _extremes(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> list[tuple[str, Row]]:
-    rows = []
+    changes: list[tuple[str, Row]] = []
     for key in keys(program):
         low, high = field_range(program, key)
         for value in sorted({low, -1, 0, 1, 2**30, 2**31 - 1, 2**31, high - 1, high}):
             if low <= value <= high:
-                rows.append((f"edge:{key}={value}", plausible(program, defaults, rng) | {key: value}))
+                changes.append((f"edge:{key}={value}", {key: value}))
     for key in program.interface.signals():
         if (since := program.interface.since(key)) is not None:
             for before in (0, 1, 5000, 8192):
                 wrapped = {since: U32_MAX - before, key: 8191 - before & U32_MAX}
-                label = f"edge:{key} wraps {before} after {since}"
-                rows.append((label, plausible(program, defaults, rng) | wrapped))
+                changes.append((f"edge:{key} wraps {before} after {since}", wrapped))
+    rows = _changed(program, defaults, changes, rng)
     for end in (0, 1):
         row = {key: field_range(program, key)[end] for key in keys(program)}
         rows.append((f"edge:every field {('least', 'greatest')[end]}", row))
     new = {f"context.{s.name}": 0 for s in program.state}
-    rows += [("edge:new agent", plausible(program, defaults, rng) | new) for _ in range(8 if new else 0)]
-    return rows
+    return rows + _changed(program, defaults, [("edge:new agent", new)] * (8 if new else 0), rng)
+
+
+def _changed(
+    program: Program, defaults: dict[str, int], changes: Sequence[tuple[str, Row]], rng: np.random.Generator
+) -> list[tuple[str, Row]]:
+    """Returns a plausible row for each labelled change, with the change in it."""
+    rows = plausible_rows(program, defaults, rng, len(changes))
+    return [(label, row | change) for row, (label, change) in zip(rows, changes, strict=True)]
 
 
 def _thresholds(
@@ -115,6 +122,7 @@ def _thresholds(
 ) -> tuple[list[tuple[str, Row]], int]:
     """A row for each point that is reached, and how many points there are."""
     rows: list[tuple[str, Row]] = []
+    changes: list[int] = []
     count = 0
     for feature, name in enumerate(program.forest.features):
         key = stored_key(program, feature)
@@ -122,10 +130,14 @@ def _thresholds(
         count += len(points)
         for point in points:
             if key is not None:
-                rows.append((f"edge:{name}={point}", plausible(program, defaults, rng) | {key: point}))
+                changes.append(len(rows))
+                rows.append((f"edge:{name}={point}", {key: point}))
                 continue
             there = np.flatnonzero(pool.features[:, feature] == point)
             if there.size:
                 row = {k: int(column[there[0]]) for k, column in pool.columns.items()}
                 rows.append((f"edge:{name}={point}", row))
+    changed = _changed(program, defaults, [rows[n] for n in changes], rng)
+    for place, labelled in zip(changes, changed, strict=True):
+        rows[place] = labelled
     return rows, count

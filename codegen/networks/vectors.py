@@ -5,16 +5,28 @@ large as weights and states make them, and cells and hidden values are at their 
 the other from a new flow. The first of many candidates that does something new is chosen.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from codegen.inputs import Columns, Row, anything, columns_of, keys, plausible, split
+from codegen.inputs import (
+    Columns,
+    Row,
+    anything_rows,
+    columns_of,
+    drawer,
+    keys,
+    plausible_rows,
+    rows_from,
+    split,
+)
 from codegen.networks.printer import inputs_of
 from codegen.vectors import Vectors
 from codegen.vectors import make as make_common
 from decision.ir.arrays import Integers
+from decision.ir.formats import U32_MAX
 from decision.ir.interpret import evaluate, trace
 from decision.ir.network import (
     ACTION_STEP_BITS,
@@ -48,13 +60,11 @@ def make(program: Program, defaults: dict[str, int], *, seed: int) -> tuple[Vect
     assert network is not None
     rng = np.random.default_rng([seed, 1])
     rows = [*_walks(program, defaults, rng), *_largest_sums(program, network, defaults, rng)]
-    candidates = [("network:case", plausible(program, defaults, rng)) for _ in range(CANDIDATES // 2)]
-    candidates += [("network:case", anything(program, rng)) for _ in range(CANDIDATES // 4)]
-    candidates += [("network:case", _near_rest(program, defaults, rng)) for _ in range(CANDIDATES // 4)]
-    candidates += [
-        ("network:case", _full_cells(program, row, rng)) for _, row in candidates[:: 1 if network.lstm else 99]
-    ]
-    rows += [candidates[index] for index in new_cases(_cases_of(program, [row for _, row in candidates]))]
+    candidates = plausible_rows(program, defaults, rng, CANDIDATES // 2)
+    candidates += anything_rows(program, rng, CANDIDATES // 4)
+    candidates += _plausible_or_near_rest(program, defaults, [True] * (CANDIDATES // 4), rng)
+    candidates += [_full_cells(program, row, rng) for row in candidates[:: 1 if network.lstm else 99]]
+    rows += [("network:case", candidates[index]) for index in new_cases(_cases_of(program, candidates))]
     vectors, _ = make_common(program, defaults, seed=seed, more=rows)
     return vectors, _entries(network, _operands(program, {key: vectors.columns[key] for key in keys(program)}))
 
@@ -159,8 +169,7 @@ def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator)
     decisions = []
     state = {s.name: np.zeros(WALKS, dtype=np.int64) for s in program.state}
     for step in range(STEPS):
-        kinds = [_near_rest if walk % 2 else plausible for walk in range(WALKS)]
-        rows = [kind(program, defaults, rng) for kind in kinds]
+        rows = _plausible_or_near_rest(program, defaults, [walk % 2 == 1 for walk in range(WALKS)], rng)
         for walk, row in enumerate(rows):
             row |= {f"context.{name}": int(values[walk]) for name, values in state.items()}
             decisions.append((f"network:walk {walk} decision {step}", row))
@@ -168,14 +177,30 @@ def _walks(program: Program, defaults: dict[str, int], rng: np.random.Generator)
     return decisions
 
 
-def _near_rest(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
-    """A decision near the fixed point: little congestion, small actions, small states."""
-    row = plausible(program, defaults, rng)
+def _plausible_or_near_rest(
+    program: Program, defaults: dict[str, int], near_rest: Sequence[bool], rng: np.random.Generator
+) -> list[Row]:
+    """Plausible rows; where ``near_rest`` says so, decisions near the fixed point: little congestion, small actions,
+    small states."""
+    draw, numbers, changes = drawer(program, rng), [], []
+    for near in near_rest:
+        numbers.append(draw())
+        changes.append(_rest(program, defaults, rng) if near else {})
+    rows = rows_from(program, defaults, numbers)
+    for row, change in zip(rows, changes, strict=True):
+        if change:
+            change["event.response_ns"] = (row["event.request_sent_ns"] + change["event.response_ns"]) & U32_MAX
+            row |= change
+    return rows
+
+
+def _rest(program: Program, defaults: dict[str, int], rng: np.random.Generator) -> Row:
+    """Returns what a decision near the fixed point has; its response's time is that after the request. It is empty
+    where the RTT without a queue is no parameter."""
     if "base_rtt_recip_q42" not in defaults:
-        return row
+        return {}
     base = 2**42 // max(1, defaults["base_rtt_recip_q42"])
-    row["event.response_ns"] = (row["event.request_sent_ns"] + int(base * rng.uniform(1.0, 4.0))) & (2**32 - 1)
-    row["context.rate_q30"] = int(2**30 / rng.uniform(1, 200))
+    row = {"event.response_ns": int(base * rng.uniform(1.0, 4.0)), "context.rate_q30": int(2**30 / rng.uniform(1, 200))}
     for s in program.state:
         if s.name != "rate_q30":
             reach = 60 if s.storage == "int8" else int(2 ** rng.uniform(2, 14))
@@ -201,9 +226,10 @@ def _largest_sums(
     if network.lstm is not None:
         recurrent = network.lstm.recurrent.weights
         weights += [(f"recurrent[{k}]", w, network.inputs) for k, w in enumerate(recurrent)]
+    plain = iter(plausible_rows(program, defaults, rng, 2 * len(weights)))
     for name, row_weights, offset in weights:
         for sign in (1, -1):
-            row = plausible(program, defaults, rng)
+            row = next(plain)
             for k, weight in enumerate(row_weights):
                 node = program.nodes[args[offset + k]]
                 if node.op is Op.STATE:
@@ -214,5 +240,5 @@ def _largest_sums(
     for end in (-GATE_MAX - 1, GATE_MAX):
         cells = {f"context.{s.name}": end for s in program.state if s.name.startswith("cell_")}
         if cells:
-            rows += [(f"network:cells {end}", plausible(program, defaults, rng) | cells) for _ in range(8)]
+            rows += [(f"network:cells {end}", row | cells) for row in plausible_rows(program, defaults, rng, 8)]
     return rows
