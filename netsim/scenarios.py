@@ -21,6 +21,7 @@ Behind an @ the fabric: many-to-one:8192@rl-cc-cluster, websearch:60%@acc-fabric
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -331,8 +332,10 @@ def parse(text: str) -> Scenario:
     return read(text).scenario(0, None, Network())
 
 
+@lru_cache(maxsize=1024)
 def known(text: str) -> str:
-    """The name itself; ValueError where it is no scenario's, as pydantic's models want it."""
+    """Returns the name itself; raises ValueError where it is no scenario's, as pydantic's models want it. A recipe is
+    read several times in a process, and an open loop's flows take as long to draw as the rest of its reading."""
     try:
         parse(text)
     except InputError as error:

@@ -1,6 +1,7 @@
 """The design's arrows: which package may import which. Read from the source, so that an import in a function counts."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ APART = {Path(f"codegen/frontends/{name}.py") for name in ("catboost_export", "p
 NEVER_IN_DECISION = {"torch", "catboost", "pyarrow", "sklearn", "onnx", "jinja2", "click", "rich"}
 
 
+@cache
 def modules(path: Path) -> set[str]:
     """What a file imports, wherever in it, with what it takes from there."""
     found: set[str] = set()
