@@ -20,7 +20,8 @@ from verify.prover.specialise import Cuts, View
 from verify.prover.state import State
 
 A0 = 10
-ENOUGH = 4  # failures, to stop at
+ENOUGH = 4
+"""Failures that a proof collects before it stops. Each is tried as an input that shows it."""
 ADVICE = "try another compiler, -O1 or -Os, or emit with --form branches"
 
 
@@ -36,10 +37,12 @@ class Difference:
 
 
 class Returns:
-    """Checks lanes that have returned. ``failed`` lists what was not proved, for the search of an example."""
+    """Checks lanes that have returned. ``failed`` lists what was not proved, for the search of an example, up to
+    ``enough``."""
 
-    def __init__(self, state: State, program: Program, cuts: Cuts, solvers: Solvers) -> None:
+    def __init__(self, state: State, program: Program, cuts: Cuts, solvers: Solvers, enough: int = ENOUGH) -> None:
         self.state, self.program, self.cuts, self.solvers = state, program, cuts, solvers
+        self.enough = enough
         self.failed: list[Difference] = []
 
     def check(self, address: int, lanes: Lanes, view: View) -> None:
@@ -64,7 +67,7 @@ class Returns:
         if bits < 32:
             expected = words(self.state.pool, "and", expected, np.full(len(lanes), (1 << bits) - 1))
         for row in np.flatnonzero(((column != expected) | (column == UNKNOWN)) & view.possible):
-            if len(self.failed) >= ENOUGH:
+            if len(self.failed) >= self.enough:
                 return
             word = int(column[row])
             lane = lanes.take(np.array([row]))

@@ -20,7 +20,7 @@ from verify.code.arguments import structures
 from verify.code.failures import Failure, Refused
 from verify.code.graph import Graph, build_graph
 from verify.prover.concrete import Example, Outcome, Runner
-from verify.prover.equality import Difference, Returns
+from verify.prover.equality import ENOUGH, Difference, Returns
 from verify.prover.expressions import UNKNOWN
 from verify.prover.inputs import example_of, input_writer
 from verify.prover.joins import Joiner, Meeting
@@ -176,7 +176,8 @@ class Attempt:
         self.cuts = Cuts(program, self.state.pool)
         self.state.counted = self.cuts.counted()
         self.solvers = Solvers(limits.solver_seconds)
-        self.returns = Returns(self.state, program, self.cuts, self.solvers)
+        # A careful attempt is asked only whether anything fails: each further question may take a solver all its time.
+        self.returns = Returns(self.state, program, self.cuts, self.solvers, 1 if careful else ENOUGH)
         self.graph: Graph | None = None
         self.joiner: Joiner | None = None
         self.ends: list[tuple[int, Lanes]] = []

@@ -22,6 +22,7 @@ class Spans:
     def __init__(self, state: State, lanes: Lanes) -> None:
         self.state, self.pool, self.lanes = state, state.pool, lanes
         self._known: dict[int, Span] = {}
+        self._less: dict[tuple[str, int, int], Ints] = {}
         self._masked: dict[int, list[tuple[int, int]]] = {}
         for word, row in state.bases.items():
             if state.pool.op(word) == "and" and row < len(lanes.low):
@@ -61,8 +62,10 @@ class Spans:
 
     def less(self, op: str, x: int, y: int) -> Ints:
         """1 where x < y (sltu, slt) by what the lanes know of both, 0 where not, -1 where that does not say."""
-        (a, b), (c, d), ordered = self.of(x), self.of(y), self.ordered(op, x, y)
-        return np.where(ordered & (b < c), 1, np.where(ordered & (a >= d), 0, -1))
+        if (op, x, y) not in self._less:
+            (a, b), (c, d), ordered = self.of(x), self.of(y), self.ordered(op, x, y)
+            self._less[op, x, y] = np.where(ordered & (b < c), 1, np.where(ordered & (a >= d), 0, -1))
+        return self._less[op, x, y]
 
     def ordered(self, op: str, x: int, y: int) -> Bools:
         """Whether the machine orders two words as the integers that they stand for."""

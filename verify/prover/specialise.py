@@ -129,6 +129,7 @@ class View:
         self._raw: dict[int, Ints] = {}
         self._words: dict[int, Ints] = {}
         self._bounds: dict[int, tuple[Ints, Ints]] = {}
+        self._answers: dict[tuple[Op, int, int], Ints] = {}
         self._leaves: dict[int, tuple[Ints, Ints]] = {}
         self._sums: list[tuple[Ints, Ints, Bools]] = []
         self._definitions = self._defined_by_facts()
@@ -161,6 +162,7 @@ class View:
     def learn(self, n: int, column: Ints) -> None:
         """Take as known what node n is."""
         self._raw[n] = self._words[n] = column
+        self._answers.clear()
 
     def bounds(self, n: int) -> tuple[Ints, Ints]:
         ends = self._bounds.get(n)
@@ -403,6 +405,11 @@ class View:
 
     def _greater(self, x: int, y: int) -> Ints:
         """1 where node x > node y, 0 where not, -1 where the lane does not say."""
+        if (Op.GT, x, y) not in self._answers:
+            self._answers[Op.GT, x, y] = self._found_greater(x, y)
+        return self._answers[Op.GT, x, y]
+
+    def _found_greater(self, x: int, y: int) -> Ints:
         (la, ha), (lb, hb) = self.bounds(x), self.bounds(y)
         known = np.where(la > hb, 1, np.where(ha <= lb, 0, -1))
         op = self._comparison(x, y)
@@ -439,6 +446,12 @@ class View:
         return np.where(known >= 0, known, np.where(la >= hb, 1, np.where(lb >= ha, 0, -1)))
 
     def _equal(self, x: int, y: int) -> Ints:
+        """1 where node x = node y, 0 where not, -1 where the lane does not say."""
+        if (Op.EQ, x, y) not in self._answers:
+            self._answers[Op.EQ, x, y] = self._found_equal(x, y)
+        return self._answers[Op.EQ, x, y]
+
+    def _found_equal(self, x: int, y: int) -> Ints:
         (la, ha), (lb, hb) = self.bounds(x), self.bounds(y)
         known = np.where((la == ha) & (lb == hb) & (la == lb), 1, np.where((la > hb) | (lb > ha), 0, -1))
         if self._comparison(x, y):  # else -1 and 2^32 - 1 are one word

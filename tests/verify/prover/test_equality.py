@@ -10,8 +10,10 @@ from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.compile import find_gcc
 from verify.prover.concrete import Runner
-from verify.prover.prove import ENTRY, Limits, Proof, prove
+from verify.prover.equality import ENOUGH
+from verify.prover.prove import ENTRY, Attempt, Limits, Proof, prove
 from verify.prover.refute import refute
+from verify.prover.solve import Solvers
 from verify.trusted.costs import cycle_model
 
 LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
@@ -116,3 +118,22 @@ uint32_t rlcc_decide(flow_t *flow, const event_t *event, const params_t *params)
     proof = prove(image, same_word_program(), hand.layouts(), hand.PROFILE, limits=Limits(worst_seconds=1))
     assert not proof.proved
     assert proof.failures[0].shown
+
+
+def test_a_careful_attempt_ends_at_its_first_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each question that a solver does not answer takes all its time."""
+    asked: list[str] = []
+
+    def unanswered(_: Solvers, question: object, about: str) -> bool:
+        asked.append(about)
+        return False
+
+    monkeypatch.setattr(Solvers, "prove", unanswered)
+    monkeypatch.setattr(Attempt, "search", lambda *_: [])
+    monkeypatch.setattr(Attempt, "solved", lambda _, failure: failure)
+    source = hand.SOURCE
+    for what in ("context not written", "rounding"):
+        source = source.replace(*MUTANTS[what][:2])
+    proof = proof_of(source, tmp_path, limits=hand.LIMITS)
+    assert 1 < len(proof.failures) <= ENOUGH
+    assert len(asked) == len(proof.failures) + 1
