@@ -26,8 +26,10 @@ from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import Firmware, read_firmware
 from emulator.objects import Image, read_image
 from emulator.profile import load_profile
+from verify.check import solver
 from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
+from verify.check.refused import Refused
 from verify.prover.certify import _prove
 from verify.prover.prove import ENTRY, Attempt, Proof, prove
 from verify.prover.prove import Limits as ProofLimits
@@ -81,12 +83,28 @@ def judge(firmware: Firmware, image: Image, cuts: tuple[Cut, ...] = ()) -> Judge
     return Judge(image, entry, firmware.program, firmware.layouts, cuts, cycle_model(ENGINE), stack, oracle)
 
 
+def check_refused(firmware: Firmware, image: Image) -> None:
+    """Asserts that the checker refuses the code, on all of its paths and without a cut. Its solver has a fifth of its
+    time a question: what has no answer by then is refused either way, and a wrong product seldom has one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver, "MILLISECONDS", solver.MILLISECONDS // 5)
+        with pytest.raises(Refused):
+            judge(firmware, image).bound()
+
+
 def certified(firmware: Firmware) -> tuple[Image, Proof, tuple[Cut, ...]]:
     """The linked C, its proof and the cuts of its certificate."""
     build = built(firmware.folder, profile=ENGINE)
     proof, claims = _prove(build, cycle_model(ENGINE))
     assert proof.proved, proof.failures
     return build.image, proof, cuts(claims)
+
+
+def check_certified(firmware: Firmware) -> None:
+    """Asserts that the emitted C is proved, and that the checker follows its certificate to the same bound."""
+    image, proof, claimed = certified(firmware)
+    assert proof.worst
+    assert judge(firmware, image, claimed).bound() == proof.worst.bound
 
 
 def cuts(claims: Iterable[CutClaim]) -> tuple[Cut, ...]:

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import options_by_hand
 import pytest
-from options_by_hand import certified, judge, small_firmware
+from options_by_hand import check_certified, check_refused, small_firmware
 
 from decision.ir.forest import oblivious
 from emulator.firmware import Firmware
-from verify.check.refused import Refused
 
 FEATURES = (
     {"kind": "ratio", "of": "sent_bytes", "over": "acked_bytes", "over_unit": 1024, "at_most": 4},
@@ -31,12 +30,10 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
 
 
 def test_it_is_proved_and_its_certificate_holds(firmware: Firmware) -> None:
-    image, proof, cuts = certified(firmware)
-    assert judge(firmware, image, cuts).bound() == proof.worst.bound
+    check_certified(firmware)
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_another_ratio_is_refused_by_prover_and_checker(what: str, firmware: Firmware, tmp_path: Path) -> None:
     image, _ = options_by_hand.not_proved(firmware, dict([WRONG[what]]), tmp_path)
-    with pytest.raises(Refused):
-        judge(firmware, image).bound()
+    check_refused(firmware, image)
