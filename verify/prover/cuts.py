@@ -192,6 +192,8 @@ def _asked_again(cut: CutClaim, before: list[CutClaim], features: set[str]) -> C
         names = set(NAME.findall(text))
         if text.startswith("(eq "):
             return names <= left
+        if LEAF.fullmatch(text):  # the code adds a leaf that different cells lead to; a place holds others by name
+            return text not in left
         # Places state the number of an input that is known as one.
         return bool(names & left) or (span[0] == span[1] and text in names and not VALUE.fullmatch(text))
 

@@ -222,6 +222,7 @@ class Watcher(Joiner):
         count = np.array([len(lanes)])
         self._keep_words(view, all_, everyone, count, one)
         self._keep_equal(view, lanes, all_, names, everyone, count)
+        self._keep_leaves(view, all_, np.arange(len(lanes)), one)
         self.cuts.declared = declared  # nothing goes on under these names in the walk
         low, high, values = (table[:, 0].copy() for table in (all_.low, all_.high, all_.values))
         products = self._products(view, np.arange(len(lanes)))

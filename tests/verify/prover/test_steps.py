@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import ACTIONS
+from drawing import ACTIONS, FEATURES, make_student
 from options_by_hand import cuts
 from students_drawn import Drawn, built, grown
 
 from bench.drawn.students import drawn
+from decision.ir.forest import Branch, Leaf, oblivious
 from decision.ir.program import Op
 from emulator.build import Build
 from verify.check.judge import Cut, Judge
@@ -147,6 +148,44 @@ def _with_a_cell_less(found: tuple[Cut, ...]) -> Iterator[tuple[int, str, str, s
                 yield number, at, without, f"(eq {middle} {last})"
 
 
+def shared_leaf() -> tuple[Branch, Branch]:
+    """A tree before, and one that adds 800 for two pairs of cells: congestion low now and high before, or the other way
+    round. Features: action_1, congestion_q20, action_2, congestion_q20_1."""
+
+    def before(low: int, high: int) -> Branch:
+        return Branch(3, 503, above=Leaf((high,)), below=Leaf((low,)))
+
+    low = Branch(2, -844, above=before(735, -35), below=before(1230, 800))
+    high = Branch(2, -844, above=before(87, -667), below=before(800, -744))
+    leaves = tuple(37 * k * k % 997 for k in range(16))
+    first = oblivious(((0, 90), (0, -2000), (2, 300), (0, 5000)), leaves)
+    assert isinstance(first, Branch)
+    return first, Branch(1, 23362, above=high, below=low)
+
+
+def test_a_leaf_that_cells_of_several_features_share_is_said_where_their_hull_does_not_tell_it(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both pairs of cells come to the instruction that loads 800. The ranges of both together are all there is."""
+    features = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
+    student = make_student(features, ACTIONS[1], shared_leaf(), window=2, bias=20)
+    build = built(Drawn(student, "branches", "clang", "-O2"), tmp_path_factory.mktemp("leaf"))
+    monkeypatch.setattr(cuts_module, "QUICKLY_MULTIPLIED", 0)
+    found = cuts(cuts_module.cuts_of(attempted(build)))
+    (number,) = (n for n, cut in enumerate(found) if "tree.1" in cut.bounds)
+    assert found[number].bounds["tree.1"] == (800, 800)
+    again = judge(build, found)
+    assert again.bound() + cycle_model(build.engine).overhead == attempted(build).worst().exact
+    assert again.met == set(range(len(found)))
+    unsaid = replace(found[number], bounds={t: s for t, s in found[number].bounds.items() if t != "tree.1"})
+    with pytest.raises(Refused, match="returns another value"):
+        judge(build, (*found[:number], unsaid, *found[number + 1 :])).bound()
+    wrong = replace(found[number], bounds={**found[number].bounds, "tree.1": (801, 801)})
+    other = judge(build, (*found[:number], wrong, *found[number + 1 :]))
+    other.bound()
+    assert number not in other.met
+
+
 def test_only_sums_of_steps_are_told() -> None:
     first = _Cells("context.a", True, np.array([-5, 7]), np.array([-5, 7]), np.array([0, 1, 2, 0, 1, 2]))
     second = _Cells("event.b", False, np.array([9]), np.array([9]), np.array([0, 0, 0, 1, 1, 1]))
@@ -254,8 +293,11 @@ def test_what_nobody_asks_again_is_left_out_but_for_inputs_that_places_hold_as_n
             "node.7": [1, 4],
             "(+ event.nack_count 1)": [5, 5],
             "(eq node.3 node.7)": [1, 1],
+            "tree.1": [800, 800],
+            "tree.2": [7, 7],
         },
     )
+    cut = cut.model_copy(update={"holds": {**cut.holds, "x6": "(+ tree.0 tree.2 12)"}})
     before = CutClaim(pc=4, holds={}, bounds={})
     found = cuts_module._asked_again(cut, [before], {"context.queue"})
-    assert found.bounds.keys() == {"context.rate_q30", "node.7"}
+    assert found.bounds.keys() == {"context.rate_q30", "node.7", "tree.1"}
