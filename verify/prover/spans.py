@@ -163,7 +163,8 @@ def products(spans: Spans, a: Ints, b: Ints, shift: int) -> Ints:
 
 def masked(spans: Spans, a: Ints, b: Ints) -> Ints:
     """The words a & b. A mask of neighbouring bits, if the lane knows that there is nothing above them, only drops the
-    low bits, which is a simple function."""
+    low bits, which is a simple function. A sign spread over a word, if the lane knows it, keeps the other word or none
+    of it: GCC writes max(x, 0) as x & (~x >> 31)."""
     result = words(spans.pool, "and", a, b)
     word, mask = np.maximum(a, b), np.minimum(a, b)
     rows = np.flatnonzero((mask > 0) & (mask < FIRST) & (word >= FIRST))
@@ -174,6 +175,12 @@ def masked(spans: Spans, a: Ints, b: Ints) -> Ints:
         low, high = (end[rows[at]] for end in spans.of(x))
         fine = rows[at][(low >= 0) & (high < m + step)]
         result[fine] = spans.pool.make("and", x, MODULUS - step & WORD)
+    for x, y, at in pairs(a, b):
+        for sign, other in ((x, y), (y, x)):
+            if min(sign, other) >= FIRST and spans.pool.op(sign) == "sra" and spans.pool.operands(sign)[1] == 31:
+                low, high = (end[at] for end in spans.of(spans.pool.operands(sign)[0]))
+                result[at[(low >= 0) & (high < HALF)]] = 0
+                result[at[((low >= -HALF) & (high < 0)) | ((low >= HALF) & (high <= WORD))]] = other
     return result
 
 

@@ -42,6 +42,21 @@ def test_a_mask_of_neighbouring_bits_drops_what_the_lane_has_below_them_only() -
     assert masked(spans, column(4, word), column(4, 0)).tolist() == [0] * 4
 
 
+@pytest.mark.parametrize(("least", "most"), [(-100, 100), (0, WORD)])
+def test_a_sign_spread_over_a_word_keeps_the_other_or_nothing_where_the_lane_knows_it(least: int, most: int) -> None:
+    """x & (~x >> 31), as GCC writes max(x, 0), for x with sign and without."""
+    state = State((), (0, b""))
+    pool = state.pool
+    word = pool.atom("word", least, most)
+    ends = [(0, 7), (100, 100)] + ([(-9, -1), (-1, 0)] if least else [(1 << 31, WORD), ((1 << 31) - 1, 1 << 31)])
+    lanes, mask = lanes_of(state, word, *ends), pool.make("sra", pool.sum(WORD, ((word, WORD),)), 31)
+    plain = pool.make("and", word, mask)
+    for a, b in ((word, mask), (mask, word)):
+        assert masked(Spans(state, lanes), column(4, a), column(4, b)).tolist() == [word, word, 0, plain]
+    for x in {x for low, high in ends for x in (low, high)}:
+        assert value_of(pool, plain, {word: x & WORD}) == (x & WORD if x & WORD < 1 << 31 else 0)
+
+
 def test_what_was_compared_and_has_one_value_left_becomes_it() -> None:
     state = State((), (0, b""))
     word = state.pool.atom("word")
