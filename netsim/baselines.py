@@ -311,6 +311,27 @@ class HpccSpec(BaselineSpec):
         return _core.Hpcc(c, flows)
 
 
+class PowerTcpSpec(BaselineSpec):
+    """PowerTCP, [POWERTCP]. ``target``: power at which a window stays, over that of a full link without a queue."""
+
+    needs_int: ClassVar[bool] = True
+
+    kind: Literal["powertcp"]
+    acknowledge: Literal["packet"]  # a window of less than a message would wait for ever for its ACK
+    gain: Share
+    target: Share
+    arrival_floor: Share
+    additive_step: StepRate
+    rate_min: StepRate
+
+    def build(self, flows: int, link_gbps: int) -> "_core.PowerTcp":
+        c = _core.PowerTcpConfig()
+        c.gain, c.target, c.arrival_floor = self.gain, self.target, self.arrival_floor
+        c.additive_step = self.additive_step.at(link_gbps)
+        c.rate_min = self._rate_min(self.rate_min, link_gbps)
+        return _core.PowerTcp(c, flows)
+
+
 class _Windowed(BaselineSpec):
     acknowledge: Literal["packet"]  # a window of less than a message would wait for ever for its ACK
     window_min: Packets
@@ -478,10 +499,10 @@ class MaxMinSpec(BaselineSpec):
 
 
 _AnyBaseline = Annotated[
-    DcqcnSpec | HpccSpec | SwiftSpec | TimelySpec | DctcpSpec | CubicSpec | NsccSpec | MaxMinSpec,
+    DcqcnSpec | HpccSpec | PowerTcpSpec | SwiftSpec | TimelySpec | DctcpSpec | CubicSpec | NsccSpec | MaxMinSpec,
     Field(discriminator="kind"),
 ]
-_KINDS = "dcqcn, hpcc, swift, timely, dctcp, cubic, nscc, max-min"
+_KINDS = "dcqcn, hpcc, powertcp, swift, timely, dctcp, cubic, nscc, max-min"
 
 
 class _Document(RootModel[_AnyBaseline]):

@@ -80,7 +80,7 @@ class Network:
     decision_loss: float = 0.0  # Share of a flow's responses that no decision follows: another probe is sent.
     decision_late: float = 0.0  # Share of a flow's decisions that takes effect late.
     decision_late_by_ps: int = 10 * US  # Largest delay of these (evenly drawn); it holds up the decisions after them.
-    rtt_noise_ps: int = 0  # Largest delay of a response's time stamp (evenly drawn).
+    rtt_noise_ps: int = 0  # Largest delay of the time stamp of a response or a baseline's ACK (evenly drawn).
     event_reorder: float = 0.0  # Share of the responses whose event comes late, so that later ones overtake it.
     event_reorder_by_ps: int = 10 * US  # Largest delay of these events (evenly drawn); the time stamps stay.
 

@@ -14,6 +14,7 @@
 #include "baseline_dctcp.hpp"
 #include "baseline_hpcc.hpp"
 #include "baseline_nscc.hpp"
+#include "baseline_powertcp.hpp"
 #include "baseline_swift.hpp"
 #include "baseline_timely.hpp"
 #include "bindings.hpp"
@@ -136,6 +137,15 @@ void bind_baselines(nb::module_ &m) {
       .def_rw("additive_step", &HpccConfig::additive_step)
       .def_rw("rate_min", &HpccConfig::rate_min);
   bind_machine<Hpcc, HpccConfig>(m, "Hpcc");
+
+  nb::class_<PowerTcpConfig>(m, "PowerTcpConfig")
+      .def(nb::init<>())
+      .def_rw("gain", &PowerTcpConfig::gain)
+      .def_rw("target", &PowerTcpConfig::target)
+      .def_rw("arrival_floor", &PowerTcpConfig::arrival_floor)
+      .def_rw("additive_step", &PowerTcpConfig::additive_step)
+      .def_rw("rate_min", &PowerTcpConfig::rate_min);
+  bind_machine<PowerTcp, PowerTcpConfig>(m, "PowerTcp");
 
   nb::class_<SwiftConfig>(m, "SwiftConfig")
       .def(nb::init<>())

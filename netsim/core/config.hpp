@@ -72,7 +72,7 @@ struct NetworkConfig {
   // What goes wrong between a response and the rate that follows from it: see Disturbance.
   double decision_loss = 0, decision_late = 0;
   Ps decision_late_by = 0;
-  Ps rtt_noise = 0;         // a response is stamped so much later at the most
+  Ps rtt_noise = 0;         // a response, or a baseline's ACK, is stamped so much later at the most
   double event_reorder = 0; // share of the responses whose event comes later than the response ..
   Ps event_reorder_by = 0;  // .. by so much at the most, so that others overtake it
 

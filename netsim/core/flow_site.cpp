@@ -147,9 +147,8 @@ double FlowSite::wire_rate(std::uint32_t q30) const {
 
 void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
   const Sender &s = n_.senders[flow];
-  const Ps noise = n_.net.rtt_noise > 0 ? noise_.below(n_.net.rtt_noise + 1) : 0;
   event[request_sent_ns] = device_ns(s.probe_sent_at);
-  event[response_ns] = device_ns(now - event_delay_ + noise);
+  event[response_ns] = device_ns(now - event_delay_ + noise());
   event[cnp_count] = s.cnp_count;
   event[nack_count] = s.nack_count;
   event[sent_bytes] = s.sent_bytes;
@@ -330,7 +329,7 @@ void FlowSite::on_ack(Ps now, const Control &control, std::uint32_t packets, boo
   const Sender &s = n_.senders[control.flow];
   Ack ack;
   ack.now = now;
-  ack.rtt = now - control.sent_at;
+  ack.rtt = now - control.sent_at + noise();
   ack.acked_psn = control.value + (control.beyond > 0 ? control.beyond + 1u : 0u);
   ack.next_psn = s.next_psn;
   ack.packets = packets;

@@ -188,6 +188,9 @@ private:
   bool asks_shared(Ps now, std::uint32_t flow) const;
   void follow(Ps now, std::uint32_t flow);
   double wire_rate(std::uint32_t q30) const;
+
+  // What an RTT reads too long, of policies' probes and of the ACKs that baselines hear alike.
+  Ps noise() { return n_.net.rtt_noise > 0 ? noise_.below(n_.net.rtt_noise + 1) : 0; }
   bool limited(Ps now) const;
   void cut(Ps now, std::uint32_t flow);
   void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);

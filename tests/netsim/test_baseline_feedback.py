@@ -1,4 +1,4 @@
-"""HPCC, Swift, TIMELY and DCTCP against references written down from the papers, and against numbers by hand."""
+"""HPCC, PowerTCP, Swift, TIMELY and DCTCP against references from the papers, and against numbers by hand."""
 
 import math
 from collections.abc import Callable
@@ -139,6 +139,66 @@ def test_hpcc_by_hand() -> None:
     assert rate == pytest.approx(0.95 / 1.5 + 0.002)
     assert machine.on_loss(0, 3 * RTT) == (rate, math.ceil(rate * BDP))
     assert machine.on_cnp(0, 3 * RTT)[0] == rate
+
+
+@dataclass
+class PowerTcpReference:
+    """Algorithm 1 with the paper's names: power in bits^2 / s over b^2 tau; windows in packets."""
+
+    gamma: float = 0.9
+    target: float = 0.95
+    floor: float = 0.5
+    beta: float = 0.006
+    rate_min: float = 0.004
+    smooth: float = 1.0
+    cwnd_old: float = BDP
+    last_update: int | None = None
+    prev: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+    def __call__(self, ack: Ack) -> tuple[float, float]:
+        if self.last_update is None:
+            self.last_update, self.prev = ack.next_psn, ack.hops
+            return 1.0, math.ceil(BDP)
+        tau, norm, dt = RTT * 1e-12, 0.0, 0.0
+        for (ts, tx, q, ps), (ts0, tx0, q0, _) in zip(ack.hops, self.prev, strict=True):
+            b = 8e12 / ps
+            elapsed = (ts - ts0) * 1e-12
+            current = max(8 * (tx - tx0) / elapsed + 8 * (q - q0) / elapsed, self.floor * b)
+            power = current * (8 * q + b * tau)
+            if power / (b * b * tau) > norm:
+                norm, dt = power / (b * b * tau), min(elapsed, tau)
+        self.smooth = (self.smooth * (tau - dt) + norm * dt) / tau
+        self.prev = ack.hops
+        cwnd = self.gamma * (self.cwnd_old * self.target / self.smooth + self.beta * BDP)
+        cwnd = min(max(cwnd + (1 - self.gamma) * self.cwnd_old, self.rate_min * BDP), BDP)
+        if ack.acked_psn > self.last_update:
+            self.cwnd_old, self.last_update = cwnd, ack.next_psn
+        return cwnd / BDP, math.ceil(cwnd)
+
+
+def test_powertcp_is_algorithm_1() -> None:
+    follow_all("PowerTcp", PowerTcpReference)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"gamma": 0.8}, {"target": 1.0}, {"floor": 0.0}, {"beta": 0.005}, {"rate_min": 0.9}]
+)
+def test_powertcp_reference_would_notice(changed: dict[str, Any]) -> None:
+    with pytest.raises(AssertionError):
+        follow_all("PowerTcp", lambda: PowerTcpReference(**changed))
+
+
+def test_powertcp_by_hand() -> None:
+    """A full hop with half a BDP in its queue, which stays: power 1.5. The queue then drains within an RTT: power .5"""
+    machine = configured("PowerTcp", gain=1.0, target=1.0, additive_step=0.001)
+    queue = RTT // 80 // 2
+    machine.on_ack(0, 0, RTT, 0, 100, hops=[(1000, 5000, queue, 80)])
+    rate, window = machine.on_ack(0, RTT, RTT, 101, 150, hops=[(1000 + RTT, 5000 + RTT // 80, queue, 80)])
+    assert rate == pytest.approx(1 / 1.5 + 0.001)
+    assert window == math.ceil(rate * BDP)
+    drained = [(1000 + 2 * RTT, 5000 + 2 * (RTT // 80), 0, 80)]
+    assert machine.on_ack(0, 2 * RTT, RTT, 151, 170, hops=drained)[0] == 1.0  # 2/3 over 1/2 is more than line rate
+    assert machine.on_loss(0, 2 * RTT)[0] == machine.on_cnp(0, 2 * RTT)[0] == 1.0
 
 
 @dataclass
@@ -351,7 +411,7 @@ def test_dctcp_halves_on_loss_once_a_window() -> None:
     assert machine.on_loss(0, 5)[1] == pytest.approx((100.01 / 2 + 2 / 100.01) / 2)
 
 
-@pytest.mark.parametrize("name", ["hpcc", "swift", "timely", "dctcp", "nscc"])
+@pytest.mark.parametrize("name", ["hpcc", "powertcp", "swift", "timely", "dctcp", "nscc"])
 def test_a_flow_that_comes_back_is_new(name: str) -> None:
     built = baselines.by_name(name).at(FACTS).build(2, 100)
     traces = []
@@ -364,7 +424,7 @@ def test_a_flow_that_comes_back_is_new(name: str) -> None:
 
 def test_sequence_numbers_wrap() -> None:
     """What counts is the order of sequence numbers, and they wrap at 2^32."""
-    for name in ("hpcc", "timely", "dctcp", "nscc"):
+    for name in ("hpcc", "powertcp", "timely", "dctcp", "nscc"):
         runs = []
         for shift in (0, (1 << 32) - 300):
             built = baselines.by_name(name).at(FACTS).build(1, 100)

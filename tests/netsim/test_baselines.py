@@ -26,7 +26,8 @@ NAMES = [
     "dctcp-1g",
     "dctcp-hpcc-marking",
 ]
-NAMES += ["hpcc", "hpcc-artefact", "hpcc-max-stage-5", "max-min", "nscc", "nscc-flow", "swift", "swift-htsim", "timely"]
+NAMES += ["hpcc", "hpcc-artefact", "hpcc-max-stage-5", "max-min", "nscc", "nscc-flow", "powertcp"]
+NAMES += ["swift", "swift-htsim", "timely"]
 FACTS = NetworkFacts(link_gbps=100, base_rtt_ps=8_192_000, buffer_bytes=5 * 2**20)
 
 
@@ -38,7 +39,7 @@ def test_names() -> None:
 def test_presets(name: str) -> None:
     spec = baselines.by_name(name)
     assert spec.name == name
-    assert spec.needs_int == name.startswith("hpcc")
+    assert spec.needs_int == name.startswith(("hpcc", "powertcp"))
     assert (spec.cnp_interval_ps is not None) == name.startswith("dcqcn")
     assert (spec.ecn is not None) == name.startswith(("dc", "nscc"))
     built = spec.at(FACTS).build(3, 100)

@@ -59,6 +59,29 @@ def test_noise_makes_a_measured_rtt_longer(constant: Policies) -> None:
     assert noisy.mean() - plain.mean() == pytest.approx(1000, rel=0.1)
 
 
+def test_a_baseline_hears_the_noise_and_the_network_does_not_have_it() -> None:
+    """Swift holds the delay that it hears, so that its queue is shorter by the noise's mean, 2 us."""
+
+    def queue_us(**network: Any) -> float:
+        run = run_of(by_name("swift"), "many-to-one:8", 0, **network)
+        run.run(5 * MS)
+        run.reset_window()
+        run.run(15 * MS)
+        return run.metrics()["queue_mean_us"]
+
+    plain, noisy = queue_us(), queue_us(rtt_noise_ps=4 * US)
+    assert noisy == queue_us(rtt_noise_ps=4 * US)
+    assert plain - 4 < noisy < plain - 1
+
+
+@pytest.mark.parametrize("name", ["timely", "nscc", "swift"])
+def test_noise_of_nothing_changes_nothing(name: str) -> None:
+    runs = [run_of(by_name(name), "many-to-one:8", 3 * MS, **network) for network in ({}, {"rtt_noise_ps": 1})]
+    zero, one = (run.delivered() for run in runs)
+    assert np.array_equal(zero, run_of(by_name(name), "many-to-one:8", 3 * MS, rtt_noise_ps=0).delivered())
+    assert zero.sum() == pytest.approx(one.sum(), rel=0.05)
+
+
 def test_decisions_from_outside_are_disturbed_too() -> None:
     env = ArrayEnv(ALONE, 1, duration_ps=2 * MS, network=Network(decision_late=1.0, decision_late_by_ps=0))
     decisions = 0
