@@ -9,14 +9,17 @@
     STARTING, ARMED  a NACK, or RTT > brake                  at most the brake's rate   RECOVERING
     STARTING         else RTT < slow start's end             rate * factor              STARTING, at rate_max ARMED
     STARTING         else                                    none                       ARMED
+    RECOVERING (*)   a NACK, not the first since the brake   rate - rate * cut          SETTLED
     RECOVERING       RTT < recovery's end                    rate * factor              RECOVERING, at rate_max SETTLED
     RECOVERING       else the first since the brake          none                       RECOVERING
     RECOVERING       else                                    none                       SETTLED
+    SETTLED (*)      a NACK                                  rate - rate * cut          the same
     ARMED, SETTLED   no NACK, and RTT < clear path's below   rate * factor              the same
     ARMED, SETTLED   else                                    the policy's               the same
 
-The last row but one is there where ``clear_path`` is given: a policy that was taught in crowds takes tens of round
-trips to get an empty path back.
+The row of clear paths is there where ``clear_path`` is given: a policy that was taught in crowds takes tens of round
+trips to get an empty path back. The rows with a star are there where ``loss`` is given: at a policer nothing queues,
+and no RTT tells of it.
 
 RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. The first response
 after the brake has met the flood that the flow braked for, still draining: it does not end the recovery. Bit 0 of the
@@ -69,6 +72,14 @@ def _factor(value: object) -> int:
     return int(str(value))
 
 
+def _cut(value: object) -> float:
+    if isinstance(value, bool) or value not in CUTS:
+        raise ValueError(f"a cut is 0.5, 0.25, 0.125 or 0.0625, which firmware shifts by; {value!r} is none of them")
+    return float(str(value))
+
+
+CUTS = (0.5, 0.25, 0.125, 0.0625)
+Cut = Annotated[float, BeforeValidator(_cut)]
 InflationQ10 = Annotated[
     int, BeforeValidator(_inflation), PlainSerializer(lambda v: v / 2**INFLATION_BITS, return_type=float)
 ]
@@ -106,6 +117,18 @@ class ClearPath(_Strict):
     """Multiplier of the rate per decision."""
 
 
+class LossCut(_Strict):
+    """The rate less ``cut`` of it a decision, where a NACK has come; the recovery ends."""
+
+    cut: Cut = 0.25
+    """Share of the rate that a decision with a NACK takes: 0.5, 0.25, 0.125 or 0.0625."""
+
+    @property
+    def shift(self) -> int:
+        """Returns the binary places by which the rate is shifted for what it loses."""
+        return CUTS.index(self.cut) + 1
+
+
 class Start(_Strict):
     """The table; what is left out is as RL-CC was swept best."""
 
@@ -113,6 +136,7 @@ class Start(_Strict):
     brake: Brake = Brake()
     recovery: Growth = Growth(until=1.5)  # type: ignore[arg-type]
     clear_path: ClearPath | None = Field(default=None, exclude_if=lambda rule: rule is None)
+    loss: LossCut | None = Field(default=None, exclude_if=lambda rule: rule is None)
 
     def params(self) -> dict[str, int]:
         """The operator's parameters with these values."""
@@ -176,6 +200,13 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
         low = b.add(Op.GT, (b.const(start.clear_path.below), inflation))
         clear = b.add(Op.MIN, (low, b.add(Op.EQ, (lost, none))), name="is_clear", note="a short RTT and no NACK")
         made = b.add(Op.MAX, (clear, made), name="made", note="by the phase or on a clear path, not by the policy")
+    cuts = None
+    if start.loss is not None:
+        odd = b.add(Op.WRAP_SUB, (asked, b.add(Op.SHL, (b.add(Op.SHR, (asked,), 1),), 1)))
+        braked = b.add(Op.MIN, (odd, b.add(Op.EQ, (phase, b.const(Phase.RECOVERING)))))
+        spared = b.add(Op.MAX, (b.add(Op.MAX, (starts, armed)), braked), name="is_spared", note="the brake answers")
+        cuts = b.add(Op.MIN, (lost, b.add(Op.EQ, (spared, none))), name="cuts", note="a NACK, and no brake to come")
+        made = b.add(Op.MAX, (cuts, made), name="made", note="by the phase or a NACK, not by the policy")
     if too_late is not None:
         made = b.add(
             Op.MAX, (too_late, made), name="unasked", note="the policy: the phase makes the step, or none is made"
@@ -200,6 +231,9 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
     cut = b.add(Op.MIN, (rate, b.param("brake_rate_q30")), name="rate_cut_q30")
     unbraked = b.add(Op.SELECT, (below, more, rate), name="rate_unbraked_q30")
     wanted = b.add(Op.SELECT, (brakes, cut, unbraked), name="rate_wanted_q30")
+    if start.loss is not None and cuts is not None:
+        less = b.add(Op.WRAP_SUB, (rate, b.add(Op.SHR, (rate,), start.loss.shift)), name="rate_less_q30")
+        wanted = b.add(Op.SELECT, (cuts, less, wanted), name="rate_after_loss_q30")
     halved = b.add(Op.SHR, (within_limits(b, wanted),), 1, "rate_half_q30")
     even = b.add(Op.SHL, (halved,), 1, "rate_even_q30", "bit 0 is 0")
     rate_made = b.add(Op.ADD, (even, brakes), name="rate_made_q30", note="odd where it has just braked")
@@ -216,6 +250,8 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
     after = b.add(Op.SELECT, (goes_on, going, ended), name="phase_next")
     if clear is not None:
         after = b.add(Op.SELECT, (grows, after, phase), name="phase_grown")
+    if cuts is not None:
+        after = b.add(Op.SELECT, (cuts, settled, after), name="phase_after_loss")
     phase_made = b.add(Op.SELECT, (brakes, b.const(Phase.RECOVERING), after), name="phase_made")
     made_bits = b.add(Op.SHL, (phase_made,), PHASE_SHIFT, "made_bits", "phase_made, where the context has it")
     held_bits = b.add(Op.SHL, (phase,), PHASE_SHIFT, "held_bits", "phase, where the context has it")

@@ -24,7 +24,9 @@ def recorded(teacher, scenario, network=None):
     return Trajectories.of(simulation.drain_records(), simulation.interfaces[0])
 
 
-@pytest.mark.parametrize("rule", [{}, {"clear_path": {"below": 1.2}}], ids=["start", "clear path"])
+@pytest.mark.parametrize(
+    "rule", [{}, {"clear_path": {"below": 1.2}}, {"loss": {"cut": 0.125}}], ids=["start", "clear path", "loss"]
+)
 @pytest.mark.parametrize(
     ("scenario", "network"),
     [("incast:32", None), ("many-to-one:40", Network(buffer_bytes=150_000)), ("many-to-one:40@fat-tree:4:25", None)],
@@ -107,6 +109,19 @@ def test_a_long_flow_has_an_empty_path_back_sooner(steering):
         for rule in ({}, {"clear_path": {}})
     )
     assert sooner["goodput"] > plain["goodput"] + 0.02
+
+
+def test_flows_at_a_policer_lose_less(steering):
+    """What a cut by losses is for: a bucket queues nothing, so that no delay tells of it."""
+    network = Network(policer_gbps=50, transport="selective-repeat")
+    times = {"duration_ps": 30 * MS, "window_ps": (10 * MS, 30 * MS), "network": network}
+    plain, cut = (
+        simulate("many-to-one:3", steering(start=START | rule, limits=LIMITS), seed=1, **times).metrics
+        for rule in ({}, {"loss": {"cut": 0.0625}})
+    )
+    assert plain["loss"] > 0.2
+    assert cut["loss"] < plain["loss"] / 2
+    assert cut["goodput"] > plain["goodput"]
 
 
 def test_records_of_the_usual_interface_have_no_phases(steering):

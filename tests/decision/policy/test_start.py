@@ -13,7 +13,7 @@ from decision.ir.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase, b
 from decision.ir.interpret import trace
 from decision.policy.features import Path, Place
 from decision.policy.policy import Policy, load_policy
-from decision.policy.start import Start, start_program
+from decision.policy.start import CUTS, Start, start_program
 
 PLACE = Place(FLOW_START, Path(8192, 1e11, 4_000_000))
 START = Start()
@@ -61,6 +61,9 @@ def expected(word: int, rtt_ns: int, nacks: int, p: dict[str, int], start: Start
 
     if phase in (Phase.STARTING, Phase.ARMED) and (nacks > 0 or inflation > p["brake_above_q10"]):
         return made(min(rate, p["brake_rate_q30"]), Phase.RECOVERING, 1)
+    first = phase == Phase.RECOVERING and rate % 2
+    if start.loss is not None and nacks > 0 and phase in (Phase.RECOVERING, Phase.SETTLED) and not first:
+        return made(rate - (rate >> start.loss.shift), Phase.SETTLED)
     if phase == Phase.STARTING:
         if inflation < p["slow_start_until_q10"]:
             grown = rate * start.slow_start.factor
@@ -141,6 +144,31 @@ def test_a_clear_path_grows_the_rate(before, rtts, nacks, after):
     assert expected(before, rtt_ns, nacks, PARAMS, CLEAR) == after
 
 
+LOSS = Start.model_validate({"loss": {"cut": 0.0625}})
+
+
+@pytest.mark.parametrize(
+    ("before", "rtts", "nacks", "after"),
+    [
+        (word(D, 1 << 20), 1.0, 1, Stepped(1, 15 << 16, D)),
+        (word(D, (1 << 20) + 1), 400.0, 9, Stepped(1, 15 << 16, D)),
+        (word(D, 1 << 20), 1.0, 0, Stepped(0, None, D)),
+        (word(R, 1 << 20), 1.0, 1, Stepped(1, 15 << 16, D)),
+        (word(R, 1 << 20), 1.0, 0, Stepped(1, 1 << 21, R)),
+        (word(R, CUT), 1.0, 9, Stepped(1, 2 * CUT, R)),
+        (word(R, CUT), 400.0, 9, Stepped(1, BRAKE, R)),
+        (word(A, 1 << 28), 1.0, 1, Stepped(1, CUT, R)),
+        (word(S, 1 << 28), 1.0, 1, Stepped(1, CUT, R)),
+        (word(D, 1074), 1.0, 1, Stepped(1, 1074, D)),
+        (0, 1.0, 1, Stepped(1, CUT, R)),
+    ],
+)
+def test_a_loss_cuts_the_rate_after_the_brake(before, rtts, nacks, after):
+    rtt_ns = round(rtts * BASE_RTT)
+    assert stepped(before, rtt_ns, nacks, PARAMS, LOSS) == after
+    assert expected(before, rtt_ns, nacks, PARAMS, LOSS) == after
+
+
 NEAR = st.sampled_from((-1, 0, 1))
 U32 = st.integers(0, 2**32 - 1)
 RATES = st.integers(1, LINE_RATE_Q30)
@@ -162,6 +190,7 @@ def test_every_context_is_one_of_the_four_phases_whatever_an_operator_sets(data)
     at = [min((params[name] << 32) // params["base_rtt_recip_q42"], 2**32 - 2) + data.draw(NEAR) for name in names]
     rtt_ns = data.draw(st.one_of(U32, st.sampled_from([max(one, 0) for one in at])))
     other = [{}, {"recovery": {"factor": 4, "until": 2}}, {"clear_path": {}}, {"clear_path": {"below": 6, "factor": 4}}]
+    other += [{"loss": {"cut": cut}} for cut in CUTS] + [{"loss": {}, "clear_path": {"below": 6, "factor": 4}}]
     start = Start.model_validate(data.draw(st.sampled_from(other)))
     nacks = data.draw(st.sampled_from([0, 0, 1, 2**32 - 1]))
     assert stepped(before, rtt_ns, nacks, params, start) == expected(before, rtt_ns, nacks, params, start)
@@ -217,6 +246,9 @@ def test_the_table_reads_and_is_written_as_it_was(tmp_path):
         ({"clear_path": {"below": 17000}}, "not within 0 and 16384"),
         ({"clear_path": {"factor": 3}}, "shifts by; 3"),
         ({"clear_path": {"decisions": 3}}, "Extra inputs"),
+        ({"loss": {"cut": 0.3}}, "shifts by; 0.3"),
+        ({"loss": {"cut": True}}, "shifts by"),
+        ({"loss": {"cut": "0.5"}}, "shifts by"),
     ],
 )
 def test_a_start_that_is_none_is_refused(table, wrong):

@@ -1,0 +1,149 @@
+"""Policies and baselines under go-back-N and under selective repeat: a policer, one port, an incast and a fabric.
+
+`robust-in-flight` runs twice: as it is, and with a cut by losses (`[start.loss]`) and the same weights.
+
+    python -m bench.transports [POLICY ...] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import mean
+
+from decision.artefact.documents import write_atomically
+from decision.artefact.errors import InputError
+from decision.devices import TRANSPORTS
+from decision.policy.start import LossCut
+from netsim.network import MS, Network
+from netsim.places import Place
+from netsim.policies import NativePolicy
+from netsim.result_store import Kept
+from netsim.trials import Trial, run
+from rlcc.commands.console import counted
+from rlcc.commands.run_location import add_options, place_of
+from rlcc.evaluation.contenders import Contender, opened
+from rlcc.origin import made_by
+from rlcc.reports.pages import table
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "results" / "transports.md"
+KEPT = ROOT / "build" / "transports"
+FLAGSHIP = "flagship"
+CONTENDERS = (
+    *(
+        f"{name}={ROOT / 'fixtures' / 'teachers' / folder}"
+        for name, folder in (("RL-CC", "rl-cc-mlp"), ("PCC-RL", "pcc-rl-lstm"), (FLAGSHIP, "robust-in-flight"))
+    ),
+    *("dcqcn", "hpcc", "swift", "dctcp", "timely", "nscc"),
+)
+CUT = 0.0625
+
+
+@dataclass(frozen=True)
+class TransportScene:
+    """Where a contender runs, and the metrics that are shown, each with its heading and decimals."""
+
+    name: str
+    scenario: str
+    window_ps: tuple[int, int]
+    metrics: tuple[tuple[str, str, int], ...]
+    policer_gbps: int | None = None
+
+    def trial(self, contender: Contender, transport: str, seed: int) -> Trial:
+        """Returns one run of a contender."""
+        return Trial(
+            self.scenario,
+            contender.alone,
+            seed=seed,
+            duration_ps=self.window_ps[1],
+            window_ps=self.window_ps,
+            decision_latency_ps=contender.decision_latency_ps,
+            network=Network(transport=transport, policer_gbps=self.policer_gbps),
+            name=contender.label,
+        )
+
+
+LOAD = (("goodput", "goodput", 3), ("latency_p99_us", "p99, us", 1), ("loss", "loss", 4))
+SCENES = (
+    TransportScene(
+        "Three flows into a policer of 50 Gb/s", "many-to-one:3", (20 * MS, 60 * MS), (*LOAD[::2], LOAD[1]), 50
+    ),
+    TransportScene("64 flows to one receiver, the start too", "many-to-one:64", (0, 20 * MS), LOAD),
+    TransportScene(
+        "Incasts of 128 flows",
+        "incast:128",
+        (0, 40 * MS),
+        (("slowdown_mean", "mean slowdown", 2), ("slowdown_p99", "p99 slowdown", 2), ("loss", "loss", 4)),
+    ),
+    TransportScene(
+        "Web search at 60 % in a fabric of 32 hosts",
+        "websearch:60%@leaf-spine:4x8x4",
+        (2 * MS, 12 * MS),
+        (("mice_slowdown_p99", "p99 slowdown of mice", 2), *LOAD[::2]),
+    ),
+)
+
+
+def with_cut(contender: Contender, cut: float = CUT) -> Contender:
+    """Returns the policy with a cut by losses in its start, and the same weights. InputError if it has no start."""
+    policy = contender.policy
+    if not isinstance(policy, NativePolicy) or policy.policy.start is None:
+        raise InputError(f"{contender.label} has no start, and a cut by losses is one of its rows")
+    start = policy.policy.start.model_copy(update={"loss": LossCut(cut=cut)})
+    cut_policy = replace(policy, policy=policy.policy.model_copy(update={"start": start}))
+    return replace(contender, label=f"{contender.label}, loss cut {cut:g}", policy=cut_policy)
+
+
+def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> str:
+    """Returns the page as Markdown."""
+    text = f"""# Under both transports
+{made_by("python -m bench.transports")}
+
+100 Gb/s, {counted(len(seeds), "seed")}. A cell is go-back-N / selective repeat. Goodput is a share of the
+link, and of the policer's rate in the first table. Losses are shares of what is sent.
+
+"""
+    text += "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
+    for scene in SCENES:
+        asked = [(c, transport) for c in contenders for transport in TRANSPORTS]
+        trials = [scene.trial(c, transport, seed) for c, transport in asked for seed in seeds]
+        outcomes = iter(run(trials, where, Kept(KEPT)))
+        found = {(c.label, transport): [next(outcomes).metrics for _ in seeds] for c, transport in asked}
+        scale = 1.0 if scene.policer_gbps is None else Network().link_gbps / scene.policer_gbps
+        rows = []
+        for c in contenders:
+            cells = []
+            for metric, _, digits in scene.metrics:
+                factor = scale if metric == "goodput" else 1.0
+                values = [factor * mean(m[metric] for m in found[c.label, transport]) for transport in TRANSPORTS]
+                cells.append(" / ".join(f"{value:.{digits}f}" for value in values))
+            rows.append([c.label, *cells])
+        heads = ["algorithm", *(heading for _, heading, _ in scene.metrics)]
+        begin, end = (time / MS for time in scene.window_ps)
+        text += f"\n## {scene.name}\n`{scene.scenario}`, {begin:g} to {end:g} ms.\n\n" + table(heads, rows)
+    return text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Writes the page and returns 0, or prints the reason why not and returns 2."""
+    parser = argparse.ArgumentParser(prog="python -m bench.transports", description="Both transports.")
+    parser.add_argument("policies", nargs="*", help="policies, as `rlcc evaluate` takes them; by default ten")
+    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=1, metavar="N", help="runs of each; 1")
+    add_options(parser)
+    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
+    options = parser.parse_args(arguments)
+    seeds = range(1, options.seeds + 1)
+    try:
+        with opened(options.policies or list(CONTENDERS), decision_latency_ps=900_000, profile="ibex-small") as who:
+            cut = [with_cut(contender) for contender in who if contender.label == FLAGSHIP]
+            write_atomically(options.out, page([*who, *cut], seeds, place_of(options)))
+    except InputError as error:
+        print(f"transports: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
