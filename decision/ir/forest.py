@@ -120,23 +120,14 @@ class Forest:
         """Outputs [N, outputs] of integer feature rows [N, features]."""
         total = np.tile(np.array(self.bias, dtype=np.int64), (len(rows), 1))
         rows = np.asfortranarray(rows)  # each question reads a column
-        for tree, (questions, table, columns) in zip(self.trees, self._flattened, strict=True):
-            reached = _counted(tree, rows) if questions is None else _indexed(questions, rows)
+        for tree in self.trees:
+            reached, table = places(tree, rows), _table(tree)
+            columns = np.flatnonzero(table.any(axis=0))  # of many outputs a tree may add to one
             if 2 * len(columns) < self.outputs:
                 total[:, columns] += table[:, columns][reached]
             else:
                 total += table[reached]
         return total
-
-    @cached_property
-    def _flattened(self) -> list[tuple[tuple[Question, ...] | None, Integers, NDArray[np.intp]]]:
-        """The questions of each oblivious tree, its leaves [leaves, outputs] in the order of ``places``, and the
-        outputs that it adds to: of many mostly one."""
-        flattened = []
-        for tree in self.trees:
-            symmetric, table = unrolled(tree), _table(tree)
-            flattened.append((None if symmetric is None else symmetric[0], table, np.flatnonzero(table.any(axis=0))))
-        return flattened
 
     def thresholds(self) -> dict[int, list[int]]:
         """The distinct thresholds of each feature, ascending: the edges that exactness is tested on."""
@@ -265,13 +256,10 @@ def places(tree: Node, rows: Integers) -> Integers:
     """Which leaf each row [N, features] reaches: of an oblivious tree by ``unrolled``'s index, else counted in the
     order of ``leaves``."""
     symmetric = unrolled(tree)
-    return _counted(tree, rows) if symmetric is None else _indexed(symmetric[0], rows)
-
-
-def _indexed(questions: Sequence[Question], rows: Integers) -> Integers:
-    """Which leaf of an oblivious tree each row reaches, by ``unrolled``'s index."""
+    if symmetric is None:
+        return _counted(tree, rows)
     reached = np.zeros(len(rows), dtype=np.int64)
-    for level, (feature, threshold) in enumerate(questions):
+    for level, (feature, threshold) in enumerate(symmetric[0]):
         reached |= (rows[:, feature] > threshold).astype(np.int64) << level
     return reached
 
