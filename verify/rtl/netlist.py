@@ -19,6 +19,8 @@ from decision.artefact.extras import missing
 
 SCRIPT = "read_verilog {file}; hierarchy -check -top {top}; proc -norom; opt_clean; write_json {out}"
 REGISTER = "$dff"
+REGISTERS = (REGISTER, "$aldff")
+"""Registers, without a reset and with one (an asynchronous load)."""
 Bit = int | str
 """A net's number, or the constant "0", "1" or "x"."""
 CONSTANT = ("0", "1")
@@ -53,11 +55,15 @@ class Netlist:
         """Returns net -> the cell that drives it, and the bit of that cell's output."""
         driven: dict[Bit, tuple[NetlistCell, int]] = {}
         for cell in self.cells:
-            for place, bit in enumerate(cell.pins["Q" if cell.type == REGISTER else "Y"]):
+            for place, bit in enumerate(cell.pins["Q" if cell.type in REGISTERS else "Y"]):
                 if bit in driven or bit in self.inputs:
                     raise Refuted(f"the net of {cell.name} has two drivers")
                 driven[bit] = cell, place
         return driven
+
+    @cached_property
+    def registers(self) -> list[NetlistCell]:
+        return [cell for cell in self.cells if cell.type in REGISTERS]
 
     @cached_property
     def inputs(self) -> dict[Bit, tuple[str, int]]:

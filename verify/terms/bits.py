@@ -52,8 +52,17 @@ class BitTerms:
 
     def satisfiable(self, assertions: Sequence[Term], about: str) -> bool:
         """Returns whether all can be true together. LogicUndecided, with ``about``, if no answer came in time."""
+        return self._asked(assertions, about)[0]
+
+    def value(self, assertions: Sequence[Term], term: Term, about: str) -> int | None:
+        """Returns a value that a term can have where all are true, None where they cannot be."""
+        possible, solver = self._asked(assertions, about, models=True)
+        return int(solver.get_value(term).value(2), 2) if possible else None
+
+    def _asked(self, assertions: Sequence[Term], about: str, models: bool = False) -> tuple[bool, bitwuzla.Bitwuzla]:
         options = bitwuzla.Options()
         options.set(bitwuzla.Option.TIME_LIMIT_PER, int(self.seconds * 1000))
+        options.set(bitwuzla.Option.PRODUCE_MODELS, models)
         solver = bitwuzla.Bitwuzla(self.manager, options)
         for assertion in assertions:
             solver.assert_formula(assertion)
@@ -61,4 +70,4 @@ class BitTerms:
         result = solver.check_sat()
         if result == bitwuzla.Result.UNKNOWN:
             raise LogicUndecided(f"{about} was not decided in {self.seconds:g} s")
-        return bool(result == bitwuzla.Result.SAT)
+        return bool(result == bitwuzla.Result.SAT), solver
