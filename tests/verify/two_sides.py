@@ -27,7 +27,7 @@ def proof_of(built: Build, program: Program | None = None, layouts: dict[str, La
 def walked(built: Build) -> list[Failure]:
     """What the walk over all paths refuses, without the search for an input that goes before it in a proof."""
     model = cycle_model(ENGINE)
-    return Attempt(built.image, built.program, built.firmware.layouts, ENGINE, model, LIMITS, careful=True).execute()
+    return Attempt(built.image, built.program, built.firmware.layouts, ENGINE, model, LIMITS, care=1).execute()
 
 
 def judged(built: Build, program: Program | None = None, layouts: dict[str, Layout] | None = None) -> int:

@@ -53,8 +53,8 @@ class Meeting:
 class Joiner:
     """Joins lanes; ``meetings[n]`` is origin n. Origin 0 is the call.
 
-    ``careful``: where lanes are few, join only those that say the same of every value of the program that is still
-    needed.
+    ``care``: 0: none; 1: where lanes are few, join only those that say the same of every value of the program that is
+    still needed and does not follow from the values in registers; 2: also of what follows.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Joiner:
         cuts: Cuts,
         model: CycleModel,
         give_up: int,
-        careful: bool = False,
+        care: int = 0,
     ) -> None:
         self.state, self.graph, self.program, self.cuts = state, graph, program, cuts
         self.model, self.give_up = model, give_up
@@ -82,7 +82,7 @@ class Joiner:
         self.joined -= cuts.counts.bits
         self.nameable = [n for n in _in_order(program) if self._nameable(n)]
         self.gave_up = False
-        self.careful = careful
+        self.care = care
 
     def __call__(self, number: int, lanes: Lanes) -> Lanes:
         columns = self._forget(number, lanes)
@@ -96,11 +96,12 @@ class Joiner:
         if forgets or self._trees_done(view, lanes, columns, live, names):
             known = []
         kept = [lanes.values[n] for n in live if n not in names]
-        if self.careful and len(lanes) <= MAX_CAREFUL:
+        if self.care and len(lanes) <= MAX_CAREFUL:
             held = self._held(lanes, columns, live, names)
             names_held = {n for n in self.computed if self.cuts.node(n) in held}
             wanted = _wanted(self.program, names_held)
-            wanted -= _following(self.program, names_held).intersection(self.after_trees)
+            if self.care == 1:
+                wanted -= _following(self.program, names_held).intersection(self.after_trees)
             known += [view.words(n) for n in self.computed if n in wanted]
         keys = np.stack([*kept, *known, costs])
         first, classes, counts = _classes(keys)

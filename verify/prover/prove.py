@@ -132,7 +132,7 @@ def attempt(
     vectors: Vectors | None = None,
 ) -> tuple["Attempt", list[Failure]]:
     """Equality and safety: first a search for an input that goes wrong; then the proof with lanes joined freely, and
-    carefully, where the first leaves open what holds."""
+    with more and more care, where that leaves open what holds."""
     run = Attempt(image, program, layouts, profile, model, limits)
     failures = run.search(vectors) or unfollowed(program, image.symbols[ENTRY]) or run.execute()
     if run.fault:
@@ -140,10 +140,11 @@ def attempt(
         failures[0] = refuted(failures[0], *run.fault)
     if not failures or failures[0].example or not run.returns.failed:
         return run, failures
-    again = Attempt(image, program, layouts, profile, model, limits, careful=True)
-    again.slowest = run.slowest
-    if not again.execute():
-        return again, []
+    for care in (1, 2):
+        again = Attempt(image, program, layouts, profile, model, limits, care=care)
+        again.slowest = run.slowest
+        if not again.execute():
+            return again, []
     return run, [run.solved(failures[0]), *failures[1:]]
 
 
@@ -167,9 +168,9 @@ class Attempt:
         model: CycleModel,
         limits: Limits,
         *,
-        careful: bool = False,
+        care: int = 0,
     ) -> None:
-        self.careful = careful
+        self.care = care
         self.image, self.program, self.layouts, self.profile = image, program, layouts, profile
         self.model, self.limits = model, limits
         self.state = State(structures(program, layouts), constants(image))
@@ -177,7 +178,7 @@ class Attempt:
         self.state.counted = self.cuts.counted()
         self.solvers = Solvers(limits.solver_seconds)
         # A careful attempt is asked only whether anything fails: each further question may take a solver all its time.
-        self.returns = Returns(self.state, program, self.cuts, self.solvers, 1 if careful else ENOUGH)
+        self.returns = Returns(self.state, program, self.cuts, self.solvers, 1 if care else ENOUGH)
         self.graph: Graph | None = None
         self.joiner: Joiner | None = None
         self.ends: list[tuple[int, Lanes]] = []
@@ -204,13 +205,13 @@ class Attempt:
     def again(self) -> "Attempt":
         """The same proof, not begun."""
         parts = self.image, self.program, self.layouts, self.profile, self.model, self.limits
-        return Attempt(*parts, careful=self.careful)
+        return Attempt(*parts, care=self.care)
 
     def execute(self, joins: type[Joiner] = Joiner) -> list[Failure]:
         try:
             graph = self.graph = build_graph(decode_image(self.image), self.image.symbols[ENTRY])
             give_up = self.limits.joined_above(self.program)
-            joiner = self.joiner = joins(self.state, graph, self.program, self.cuts, self.model, give_up, self.careful)
+            joiner = self.joiner = joins(self.state, graph, self.program, self.cuts, self.model, give_up, self.care)
 
             def done(number: int, lanes: Lanes) -> None:
                 view = View(self.state, self.cuts, lanes, joiner.used(lanes, list(range(len(lanes.values)))))

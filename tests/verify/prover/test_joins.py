@@ -10,6 +10,7 @@ from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.quotients import Division, divided
 from emulator.profile import load_profile
 from verify.code.graph import Graph, build_graph
+from verify.prover import joins
 from verify.prover.expressions import UNKNOWN, WORD
 from verify.prover.joins import Joiner, _classes, _decided, _in_order, _shift, _wanted
 from verify.prover.lanes import Ints, Lanes
@@ -32,11 +33,11 @@ def column(*values: int) -> Ints:
 class Meeting:
     """The decision by hand at its store: least = min(rtt, rate_max) is in t0 on both paths, under another name."""
 
-    def __init__(self, program: Program = hand.PROGRAM, *, careful: bool = False, give_up: int = 100) -> None:
+    def __init__(self, program: Program = hand.PROGRAM, *, care: int = 0, give_up: int = 100) -> None:
         self.state = State(structures(program, hand.LAYOUTS), (0, b""))
         self.cuts = Cuts(program, self.state.pool)
         self.graph: Graph = build_graph({hand.AT[n]: decode(w, hand.AT[n]) for n, w in hand.CODE.items()}, hand.BASE)
-        self.join = Joiner(self.state, self.graph, program, self.cuts, MODEL, give_up, careful)
+        self.join = Joiner(self.state, self.graph, program, self.cuts, MODEL, give_up, care)
         pool = self.state.pool
         sent, response = (pool.atom(f"event.{name}") for name in ("request_sent_ns", "response_ns"))
         self.rtt, self.most = pool.make("sub", response, sent), pool.atom("params.rate_max_q30")
@@ -139,10 +140,23 @@ def test_a_lane_that_no_input_takes_any_more_leaves_nothing_behind() -> None:
 def test_careful_joining_keeps_lanes_apart_that_know_a_value_of_the_program_otherwise() -> None:
     """Both hold the same word; of the minimum behind it one says more."""
     apart = []
-    for careful in (False, True):
-        at = Meeting(careful=careful)
+    for care in (0, 1, 2):
+        at = Meeting(care=care)
         apart.append(len(at(at.lane(at.most, less=False), at.lane(at.most, less=None))))
-    assert apart == [1, 2]
+    assert apart == [1, 2, 2]
+
+
+def test_what_follows_from_registers_behind_the_trees_keeps_lanes_apart_only_with_the_most_care(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    everything = set(range(len(hand.PROGRAM.nodes)))
+    monkeypatch.setattr(joins, "_following", lambda program, held: everything)
+    apart = []
+    for care in (0, 1, 2):
+        at = Meeting(care=care)
+        at.join.after_trees = everything
+        apart.append(len(at(at.lane(at.most, less=False), at.lane(at.most, less=None))))
+    assert apart == [1, 1, 2]
 
 
 # --- what they are made of -------------------------------------------------------------------------------------------
