@@ -2,7 +2,7 @@
 
 A cell is looked at when one of its bits is asked for, and with it only what that bit depends on: the side of a choice
 that is taken, the rest of an `and` only where its first operand is not 0. The meaning of the cells is Yosys' (its
-manual, "Word-level cells").
+manual, "Word-level cells"). The first condition of a `$pmux` that holds counts, as in Verilator.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -180,12 +180,13 @@ class ClockCycle:
 
     def _shifted(self, cell: NetlistCell) -> LogicWord:
         pins = cell.pins
-        count = self.word(pins["B"])
-        width = max(len(pins["Y"]), len(pins["A"]), len(count))
-        nets = list(pins["A"])
+        count, word = self.word(pins["B"]), self.word(pins["A"])
         signed = bool(cell.number("A_SIGNED"))
-        word = self.word(nets + [nets[-1] if signed else "0"] * (width - len(nets)))
-        kind = SHIFTS[cell.type] if signed or cell.type != "$sshr" else Kind.BV_SHR
+        word += [word[-1] if signed else 0] * (len(pins["Y"]) - len(word))
+        arithmetic = signed and cell.type == "$sshr"
+        width = max(len(word), len(count))
+        word += [word[-1] if arithmetic else 0] * (width - len(word))
+        kind = Kind.BV_SHR if cell.type == "$sshr" and not signed else SHIFTS[cell.type]
         moved = self._term(kind, (word, count + [0] * (width - len(count))))
         return self.logic.split(moved)[: len(pins["Y"])]
 

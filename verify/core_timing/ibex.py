@@ -1,7 +1,7 @@
 """Ibex: its RTL as a netlist, and which of its nets say where an instruction is.
 
 Yosys reads the SystemVerilog (`read_slang`). One declaration of ibex_top, of a variable that nothing reads, is left out
-because that reader refuses it.
+because that reader refuses it. Three cells of its library are the emulator's own (buffer, flip-flop, clock gate).
 """
 
 import json
@@ -26,6 +26,7 @@ CORE = "u_top.u_ibex_core."
 IF, LSU = f"{CORE}if_stage_i.", f"{CORE}load_store_unit_i."
 
 VIEW = PipelineView(
+    clock="clk_i",
     enters=f"{IF}if_id_pipe_reg_we",
     redirects=f"{CORE}pc_set",
     instruction=(f"{CORE}instr_rdata_id", f"{CORE}instr_rdata_alu_id"),
@@ -49,7 +50,7 @@ VIEW = PipelineView(
         r"|data_type_q|rdata_offset_q|data_sign_ext_q|data_we_q|div_by_zero_q|pc_wb|rf_wdata_wb_q"
     ),
 )
-"""What Ibex's names mean here; a name that its RTL lacks is refused."""
+"""What Ibex's names mean here; a net that its RTL lacks is refused."""
 
 
 def netlist(core: IbexCore) -> Netlist:

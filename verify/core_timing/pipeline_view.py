@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class PipelineView:
     """Names of nets, and what is assumed of programs and memories.
 
+    - ``clock``: the port whose rising edge is every register's
     - ``enters``: 1 in the last cycle before an instruction stands in decode, unless ``redirects`` is 1 there too
     - ``instruction``: registers that hold its word while it stands there
     - ``taken``: 1 in its first cycle if it is a branch that is taken
@@ -19,6 +20,7 @@ class PipelineView:
     - ``data``: registers whose values are not followed from one instruction to the next
     """
 
+    clock: str
     enters: str
     redirects: str
     instruction: tuple[str, ...]

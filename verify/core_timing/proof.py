@@ -5,8 +5,9 @@ anything. The states are found from reset on: each instruction is run symbolical
 one begins. A branch that is taken and one that is not are two; its operands are not looked at.
 
 The claim is about any sequence of the decoder's instructions (verify/trusted/machine.py) behind a reset, with aligned
-accesses and jumps, and no interrupt and no fault. Believed are Yosys' reader of SystemVerilog, the meaning of its cells
-as verify/core_timing/clock_cycle.py has it, and Bitwuzla.
+accesses, 32 bits an instruction at multiples of 4 (of whatever the last jump goes to, too), and no interrupt and no
+fault. An instruction ends where another begins; that this is the right one is not looked at. Believed are Yosys' reader
+of SystemVerilog, the meaning of its cells as verify/core_timing/clock_cycle.py has it, and Bitwuzla.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -73,13 +74,15 @@ def timing(
 def differences(found: InstructionCycles, model: CycleModel) -> list[str]:
     """Returns a sentence for each instruction that does not always take the model's cycles.
 
-    Raises InputError for a core with a write-back stage: its cycles depend on the instruction before, which is not
-    followed here."""
+    Raises InputError for a core with a write-back stage and for memories with wait states: cycles depend on the
+    instruction before there, or on the address, which are not followed here."""
     if model.writeback_stage:
         raise InputError(
             f"profile {model.profile} has a write-back stage, where cycles depend on the instruction before; "
             "this proof knows cores of two stages"
         )
+    if model.instruction_wait or model.data_wait or model.table_wait:
+        raise InputError(f"profile {model.profile} has memories with wait states; this proof knows memories without")
     sentences: list[str] = []
     for instruction, cycles in found.cycles.items():
         due = model.step(Instruction(0, 0, instruction.name, 0, 0, 0, 0), bool(instruction.taken), None)
@@ -104,8 +107,9 @@ class _Exploration:
 
     def closed(self) -> bool:
         """Finds the states; False if they are too few, because a data register's bit turned out not to be constant."""
-        states = dict.fromkeys(self.core.states_of(self.core.first()))
-        waiting, constant = list(states), True
+        first = self.core.first()
+        states = dict.fromkeys(self.core.states_of(first))
+        waiting, constant = list(states), self.core.constant(first)
         self.timing = InstructionCycles(cycles={instruction: set() for instruction in self.instructions})
         while waiting:
             state = waiting.pop()

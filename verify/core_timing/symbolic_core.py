@@ -31,11 +31,15 @@ class SymbolicCore:
 
     def __init__(self, logic: LogicBits, netlist: Netlist, view: PipelineView) -> None:
         self.logic, self.netlist, self.view = logic, netlist, view
-        wanted = [view.enters, view.redirects, view.taken, *view.instruction, *view.operands]
+        wanted = [view.clock, view.enters, view.redirects, view.taken, *view.instruction, *view.operands]
         wanted += [name for nets in (*view.never.values(), view.zero_where_one_begins) for name, _ in nets]
         for name in wanted:
             if name not in netlist.nets:
                 raise Refuted(f"the core has no net {name}; its RTL is another than this proof knows")
+        (clock,) = netlist.nets[view.clock]
+        for cell in netlist.registers:
+            if list(cell.pins["CLK"]) != [clock] or not cell.number("CLK_POLARITY"):
+                raise Refuted(f"the register {cell.name} has another clock than {view.clock}")
         self.instruction = {netlist.drivers[netlist.nets[name][0]][0].name for name in view.instruction}
         self.zero = {netlist.nets[name][place] for name, place in view.zero_where_one_begins}
         named = _names(netlist)

@@ -5,8 +5,8 @@ depends on the instruction alone and on whether a branch is taken. If the core h
 instruction before as well: a load's value arrives one cycle late, and a slow data memory holds back what follows.
 
 The figures are those of the core's file in decision/cores. That they hold is tested
-(``verify.trusted.calibrate``), with a difference of 0 cycles on the profiles that come with rlcc, and proved of Ibex's
-two stages (``verify.core_timing``). A model that is not exact is an upper bound of each step.
+(``verify.trusted.calibrate``), with a difference of 0 cycles on the profiles that come with rlcc, and proved of
+ibex-small (``verify.core_timing``). A model that is not exact is an upper bound of each step.
 """
 
 from dataclasses import dataclass

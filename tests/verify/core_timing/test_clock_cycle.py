@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 
 from verify.core_timing.clock_cycle import ClockCycle
 from verify.core_timing.logic_bits import LogicBits, known, numbered, value
-from verify.rtl.netlist import Refuted, netlist_of, yosys
+from verify.rtl.netlist import Netlist, NetlistCell, Refuted, netlist_of, yosys
 from verify.terms.bits import BitTerms
 
 VERILOG = """
 module top(input clk, input [4:0] a, input [4:0] b, input [1:0] s, output [4:0] y_mux, output [9:0] y_mul,
   output [4:0] y_add, output [4:0] y_sub, output [4:0] y_shl, output [4:0] y_shr, output signed [4:0] y_sar,
   output y_lt, output y_slt, output y_ge, output y_eq, output y_and, output y_or, output y_any, output y_all,
-  output [4:0] y_xor, output [4:0] y_case, output [3:0] y_spread, output [4:0] y_bit, output reg [4:0] q);
+  output [4:0] y_xor, output [4:0] y_case, output [3:0] y_spread, output [4:0] y_bit, output y_ne, output y_gt,
+  output [4:0] y_wide, output reg [4:0] q);
   assign y_mux = s[0] ? a : b;
   assign y_mul = a * b;
   assign y_add = a + b;
@@ -37,6 +38,10 @@ module top(input clk, input [4:0] a, input [4:0] b, input [1:0] s, output [4:0] 
   always @* case (s) 2'd0: chosen = a; 2'd1: chosen = b; 2'd2: chosen = 5'd7; default: chosen = ~a; endcase
   assign y_case = chosen;
   assign y_spread = 4'd1 << s;
+  wire signed [2:0] narrow = $signed(a[2:0]);
+  assign y_wide = narrow >> b;
+  assign y_ne = a != b;
+  assign y_gt = a > b;
   assign y_bit = {a, b} >> (s * 2);
   always @(posedge clk) q <= s[1] ? q : a;
 endmodule
@@ -66,6 +71,9 @@ def expected(a, b, s, q):
         "y_case": [a, b, 7, ~a & wrap][s],
         "y_spread": 1 << s,
         "y_bit": (a << 5 | b) >> 2 * s & wrap,
+        "y_ne": int(a != b),
+        "y_gt": int(a > b),
+        "y_wide": ((a & 7) - 8 * (a >> 2 & 1) & wrap) >> b,
         "q": q if s & 2 else a,
     }
 
@@ -110,7 +118,7 @@ def test_known_words_give_known_words(netlist, numbers):
         if bits is not None:
             assert value(bits) == number, name
         else:
-            assert name in ("y_slt", "y_shl", "y_shr", "y_sar", "y_spread", "y_bit"), name
+            assert name in ("y_slt", "y_shl", "y_shr", "y_sar", "y_spread", "y_bit", "y_wide"), name
 
 
 @settings(max_examples=20, deadline=None)
@@ -131,6 +139,30 @@ def test_unknown_words_have_the_same_values(netlist, numbers):
     for name, number in expected(a, b, s, q).items():
         word = list(after) if name == "q" else cycle.net(name)
         assert logic.terms.value(given_terms, logic.joined(word), name) == number, name
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 255), st.integers(0, 3))
+def test_a_word_is_selected_and_spread(a, s):
+    """Cells that Yosys makes of SystemVerilog only."""
+    nets = {
+        name: list(range(first, first + width))
+        for name, first, width in (("a", 0, 8), ("s", 8, 2), ("y", 10, 2), ("z", 20, 8))
+    }
+    cells = [
+        NetlistCell("mux", "$bmux", {}, {"A": nets["a"], "S": nets["s"], "Y": nets["y"]}),
+        NetlistCell("demux", "$demux", {}, {"A": nets["a"][:2], "S": nets["s"], "Y": nets["z"]}),
+    ]
+    circuit = Netlist({"a": ("input", nets["a"]), "s": ("input", nets["s"])}, nets, cells)
+    for unknown in (False, True):
+        logic = LogicBits(BitTerms())
+        words = {name: logic.unknown(name, len(nets[name])) if unknown else None for name in ("a", "s")}
+        due = {"a": numbered(a, 8), "s": numbered(s, 2)}
+        inputs = {net: bit for name in due for net, bit in zip(nets[name], words[name] or due[name], strict=True)}
+        cycle = ClockCycle(logic, circuit, {}, inputs)
+        here = [logic.holds(logic.equal(zip(words[name], due[name], strict=True))) for name in due if words[name]]
+        for name, number in (("y", a >> 2 * s & 3), ("z", (a & 3) << 2 * s)):
+            assert logic.terms.value(here, logic.joined(cycle.net(name)), name) == number
 
 
 def test_an_unknown_cell_and_a_net_without_a_driver_are_refused(netlist):

@@ -11,9 +11,9 @@ from verify.core_timing.proof import TIMED, InstructionCycles, TimedInstruction,
 from verify.rtl.netlist import Refuted
 from verify.trusted.costs import cycle_model
 
-FEW = tuple(one for one in TIMED if one.name in ("addi", "lw", "mul", "jal", "beq"))
-"""An instruction of each kind of timing but the high products."""
-FIGURES = ("alu", "access", "product", "jump", "branch", "branch_taken")
+FEW = tuple(one for one in TIMED if one.name in ("addi", "lw", "mul", "mulh", "jal", "beq"))
+"""An instruction of each kind of timing."""
+FIGURES = ("alu", "access", "product", "high_product", "jump", "branch", "branch_taken")
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,14 @@ def test_a_core_with_other_nets_and_one_that_never_begins_are_refused(netlist):
         timing(netlist, replace(ibex.VIEW, inputs={**ibex.VIEW.inputs, "instr_wait_i": 2000}), FEW)
 
 
-def test_a_core_with_a_write_back_stage_is_refused():
-    with pytest.raises(InputError, match="write-back"):
-        differences(InstructionCycles(), cycle_model(load_profile("ibex-maxperf")))
+def test_a_core_with_another_clock_is_refused(netlist):
+    gated = replace(netlist.registers[0], pins={**netlist.registers[0].pins, "CLK": ["0"]})
+    cells = [gated if cell is netlist.registers[0] else cell for cell in netlist.cells]
+    with pytest.raises(Refuted, match="clock"):
+        timing(replace(netlist, cells=cells), ibex.VIEW, FEW)
+
+
+@pytest.mark.parametrize(("profile", "word"), [("ibex-maxperf", "write-back"), ("connectx6dx-proxy", "wait states")])
+def test_an_engine_whose_cycles_depend_on_more_is_refused(profile, word):
+    with pytest.raises(InputError, match=word):
+        differences(InstructionCycles(), cycle_model(load_profile(profile)))
