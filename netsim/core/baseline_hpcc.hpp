@@ -2,11 +2,11 @@
 // how much of the busiest link's BDP is in flight and steers its window to eta of it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "baseline.hpp"
+#include "baseline_hops.hpp"
 
 namespace netsim {
 
@@ -34,21 +34,11 @@ private:
     double utilisation = 1.0; // U
     double reference = 1.0;   // W^c, moved once an RTT
     double rate = 1.0;        // W
-    double line_window = 1.0; // packets
-    Ps base_rtt = 1;          // T
-    std::uint32_t update_psn = 0;
-    std::uint32_t stage = 0; // incStage
-    std::uint32_t hop_count = 0;
-    std::array<Hop, kMaxHops> hops{}; // as the last ACK brought them
+    std::uint32_t stage = 0;  // incStage
+    HopHistory history;
   };
 
-  // A packet may leave while less than W is in flight, so the last one may reach beyond it.
-  Pace pace(const State &s) const {
-    const double window = s.rate * s.line_window;
-    const auto whole = static_cast<std::int64_t>(window);
-    return {s.rate, static_cast<double>(whole + (static_cast<double>(whole) < window))}; // rounded up
-  }
-  void measure(State &s, const Ack &ack) const;
+  Pace pace(const State &s) const { return s.history.pace(s.rate); }
 
   HpccConfig config_;
   std::vector<State> states_;

@@ -2,11 +2,11 @@
 // the power of the busiest hop, arrival rate times bytes in flight, and divides its window by it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "baseline.hpp"
+#include "baseline_hops.hpp"
 
 namespace netsim {
 
@@ -32,18 +32,13 @@ public:
 private:
   // Windows are kept as fractions of the one at line rate, and so are rates too.
   struct State {
-    double power = 1.0;       // smoothed, over that of a full link without a queue
-    double reference = 1.0;   // window of an RTT ago
-    double rate = 1.0;        // window
-    double line_window = 1.0; // packets
-    Ps base_rtt = 1;          // tau
-    std::uint32_t update_psn = 0;
-    std::uint32_t hop_count = 0;
-    std::array<Hop, kMaxHops> hops{}; // as the last ACK brought them
+    double power = 1.0;     // smoothed, over that of a full link without a queue
+    double reference = 1.0; // window of an RTT ago
+    double rate = 1.0;      // window
+    HopHistory history;
   };
 
-  Pace pace(const State &s) const;
-  void measure(State &s, const Ack &ack) const;
+  Pace pace(const State &s) const { return s.history.pace(s.rate); }
 
   PowerTcpConfig config_;
   std::vector<State> states_;
