@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.shipped import FLAGSHIP, FOLDERS, POLICIES, TEACHERS, listed
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from netsim.network import MS, US, Network
@@ -34,14 +35,7 @@ KEPT = ROOT / "build" / "incasts"
 REFERENCE = "powertcp"
 CONTENDERS = (
     *(REFERENCE, "hpcc-artefact", "timely", "dcqcn-hpcc", "dctcp-hpcc-marking", "swift", "nscc"),
-    *(
-        f"{name}={ROOT / 'fixtures' / 'teachers' / folder}"
-        for name, folder in (
-            ("RL-CC", "rl-cc-mlp"),
-            ("PCC-RL", "pcc-rl-lstm"),
-            ("robust-in-flight", "robust-in-flight"),
-        )
-    ),
+    *(*POLICIES[:2], f"robust-in-flight={TEACHERS / FOLDERS[FLAGSHIP]}"),
 )
 SENDERS, LINK_GBPS, LINK_DELAY_PS = 10, 25, 7 * US
 INCAST_PS, END_PS = 20 * MS, 24 * MS
@@ -164,7 +158,7 @@ All go on. The {measured_ms} ms after the incast are measured, a sample each {ST
 - Low queues at full throughput are good.
 
 """
-    text += "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
+    text += listed(contenders)
     text += "\n" + table(heads, rows)
     if reference is not None and len(courses) > 1:
         label, nearest = min(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from bench.shipped import POLICIES, listed
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.devices import TRANSPORTS
@@ -32,13 +33,7 @@ from rlcc.reports.pages import table
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "policers.md"
 KEPT = ROOT / "build" / "policers"
-CONTENDERS = (
-    *(
-        f"{name}={ROOT / 'fixtures' / 'teachers' / folder}"
-        for name, folder in (("RL-CC", "rl-cc-mlp"), ("PCC-RL", "pcc-rl-lstm"), ("flagship", "robust-in-flight"))
-    ),
-    *("dcqcn", "swift", "dctcp", "timely", "nscc"),
-)
+CONTENDERS = (*POLICIES, "dcqcn", "swift", "dctcp", "timely", "nscc")
 WINDOW_PS = (50 * MS, 150 * MS)
 POLICER_GBPS = 50
 POLICED_AIM, FAIR_AIM = 0.9, 0.25
@@ -125,7 +120,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) ->
 - **Class of their own**: TCP has another queue of the same weight.
 
 """
-    text += "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
+    text += listed(contenders)
     rows = []
     for c in contenders:
         cells = []

@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from bench.shipped import listed
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.policy.probes import Probes
@@ -151,7 +152,7 @@ burst, less is better (`bench/probes.py` has the weights). **Chosen**: of the sc
 least.
 
 """
-    text += "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
+    text += listed(contenders)
     for c in contenders:
         best, costs = chosen(figures[c.label])
         rows = [

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
+from bench.shipped import POLICIES, listed
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from netsim.baselines import BaselineSpec
@@ -37,10 +38,6 @@ from rlcc.reports.pages import table
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "shared-contexts.md"
 KEPT = ROOT / "build" / "shared-contexts"
-TEACHERS = tuple(
-    f"{name}={ROOT / 'fixtures' / 'teachers' / folder}"
-    for name, folder in (("RL-CC", "rl-cc-mlp"), ("PCC-RL", "pcc-rl-lstm"), ("flagship", "robust-in-flight"))
-)
 SCENARIOS = ("many-to-one:4x16", "many-to-one:16x16", "many-to-one:64x16")
 WINDOW_PS = (60 * MS, 120 * MS)
 DEVICE = "bluefield3"
@@ -134,7 +131,7 @@ Jain. **Bold**: the aim, goodput at most {GOODPUT:.1%} below that with own conte
 With own contexts the rule changes nothing, to the last bit (`tests/netsim/test_shared_contexts.py`).
 
 """
-    text += "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
+    text += listed(contenders)
     for title, named in (("Shared contexts alone", None), (f"On `{device}`", device)):
         told = "" if named is None else f"The rest of `decision/devices/{device}.toml`, too: jitter, offset, floor.\n\n"
         found = figures(contenders, WAYS, named, seeds, where)
@@ -165,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = range(1, options.seeds + 1)
     try:
         chosen(options.device)
-        with opened(options.policies or list(TEACHERS), decision_latency_ps=900_000, profile="ibex-small") as who:
+        with opened(options.policies or list(POLICIES), decision_latency_ps=900_000, profile="ibex-small") as who:
             write_atomically(options.out, page(who, options.device, seeds, place_of(options)))
     except InputError as error:
         print(f"shared_contexts: {error}", file=sys.stderr)

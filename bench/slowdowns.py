@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
+from bench.shipped import POLICIES
 from decision.artefact.documents import Format1, load_toml, write_atomically
 from decision.artefact.errors import InputError
 from decision.ir import exact
@@ -50,7 +51,6 @@ NO_WINDOW = 4096  # messages of 16 packets
 WINDOW = 10  # messages: 160 KB, the BDP of the longest path
 NETWORK = Network(payload_bytes=1000, wire_overhead_bytes=48, buffer_bytes=32 * 2**20, lossless=True)
 PERCENTILE = 95
-POLICIES = {"RL-CC": "rl-cc-mlp"}
 
 
 class _PublishedTable(BaseModel):
@@ -246,10 +246,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
-    folders = [f"{name}={ROOT / 'fixtures' / 'teachers' / folder}" for name, folder in POLICIES.items()]
     try:
         published = load_toml(PublishedSlowdowns, PUBLISHED)
-        with opened(folders, decision_latency_ps=900_000, profile="ibex-small") as who:
+        with opened(POLICIES[:1], decision_latency_ps=900_000, profile="ibex-small") as who:
             policies = {contender.label: contender.alone for contender in who}
             write_atomically(options.out, page(published, policies, place_of(options)))
     except InputError as error:

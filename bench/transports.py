@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
+from bench.shipped import FLAGSHIP, POLICIES, listed
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.devices import TRANSPORTS
@@ -30,14 +31,7 @@ from rlcc.reports.pages import table
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "transports.md"
 KEPT = ROOT / "build" / "transports"
-FLAGSHIP = "flagship"
-CONTENDERS = (
-    *(
-        f"{name}={ROOT / 'fixtures' / 'teachers' / folder}"
-        for name, folder in (("RL-CC", "rl-cc-mlp"), ("PCC-RL", "pcc-rl-lstm"), (FLAGSHIP, "robust-in-flight"))
-    ),
-    *("dcqcn", "hpcc", "swift", "dctcp", "timely", "nscc"),
-)
+CONTENDERS = (*POLICIES, "dcqcn", "hpcc", "swift", "dctcp", "timely", "nscc")
 CUT = 0.0625
 
 
@@ -105,7 +99,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) ->
 link, and of the policer's rate in the first table. Losses are shares of what is sent.
 
 """
-    text += "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
+    text += listed(contenders)
     for scene in SCENES:
         asked = [(c, transport) for c in contenders for transport in TRANSPORTS]
         trials = [scene.trial(c, transport, seed) for c, transport in asked for seed in seeds]
