@@ -81,14 +81,14 @@ SystemVerilog, the emulator's three stubs of library cells, and Bitwuzla.
 {table(["engine", "result", "states", "questions", "instructions", "CPU, s"], rows)}"""
     ]
     if reasons:
-        parts.append("Reasons:\n\n" + "\n".join(reasons))
+        parts.append("Reasons:\n\n" + "\n".join(reasons) + "\n")
     for name, found in timings.items():
         by_cycles: dict[str, list[str]] = {}
         for instruction, cycles in found.cycles.items():
             by_cycles.setdefault(" or ".join(map(str, sorted(cycles))), []).append(str(instruction))
         body = [[cycles, "; ".join(names)] for cycles, names in sorted(by_cycles.items())]
         parts.append(f"## {name}\n{table(['cycles', 'instructions'], body)}")
-    return "\n\n".join(parts) + "\n"
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -10,18 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from bitwuzla import Kind, Term
 
 from verify.core_timing.logic_bits import LogicBit, LogicBits, LogicWord, known, numbered, value
+from verify.rtl.cells import ARITHMETIC, BITWISE, COMPARED, COMPARED_SIGNED
 from verify.rtl.netlist import CONSTANT, REGISTERS, Bit, Netlist, NetlistCell, Refuted
 
 REDUCTIONS = ("$logic_not", "$reduce_or", "$reduce_bool", "$reduce_and", "$logic_and", "$logic_or")
-BITWISE = ("$and", "$or", "$xor", "$not")
-COMPARISONS = {"$gt": (Kind.BV_UGT, Kind.BV_SGT), "$ge": (Kind.BV_UGE, Kind.BV_SGE),
-               "$lt": (Kind.BV_ULT, Kind.BV_SLT), "$le": (Kind.BV_ULE, Kind.BV_SLE)}  # fmt: skip
-COMPUTED = {"$gt": int.__gt__, "$ge": int.__ge__, "$lt": int.__lt__, "$le": int.__le__}
-ARITHMETIC: Mapping[str, tuple[Kind, Callable[[int, int], int]]] = {
-    "$add": (Kind.BV_ADD, int.__add__),
-    "$sub": (Kind.BV_SUB, int.__sub__),
-    "$mul": (Kind.BV_MUL, int.__mul__),
-}
+COMPUTED: Mapping[str, Callable[[int, int], int]] = {
+    "$add": int.__add__, "$sub": int.__sub__, "$mul": int.__mul__,
+    "$gt": int.__gt__, "$ge": int.__ge__, "$lt": int.__lt__, "$le": int.__le__,
+}  # fmt: skip
 SHIFTS = {"$shl": Kind.BV_SHL, "$sshl": Kind.BV_SHL, "$shr": Kind.BV_SHR, "$sshr": Kind.BV_ASHR}
 
 
@@ -73,7 +69,7 @@ class ClockCycle:
 
     def _cell(self, cell: NetlistCell, place: int) -> None:
         pins, out = cell.pins, cell.pins["Y"]
-        if cell.type in BITWISE:
+        if cell.type == "$not" or cell.type in BITWISE:
             self._bits[out[place]] = self._bitwise(cell, place)
         elif cell.type in ("$mux", "$pmux"):
             self._chosen(cell, place)
@@ -84,7 +80,7 @@ class ClockCycle:
             pairs = zip(self._operand(cell, "A", width), self._operand(cell, "B", width), strict=True)
             alike = self.logic.equal((self.bit(a), self.bit(b)) for a, b in pairs)
             self._put(cell, [alike if cell.type == "$eq" else self.logic.inverse(alike)])
-        elif cell.type in COMPARISONS:
+        elif cell.type in COMPARED:
             self._put(cell, [self._compared(cell)])
         elif cell.type in ARITHMETIC:
             self._put(cell, self._arithmetic(cell))
@@ -103,7 +99,7 @@ class ClockCycle:
 
     def _operand(self, cell: NetlistCell, pin: str, width: int) -> list[Bit]:
         nets = list(cell.pins[pin])[:width]
-        return nets + [nets[-1] if _signed(cell) else "0"] * (width - len(nets))
+        return nets + [nets[-1] if cell.signed else "0"] * (width - len(nets))
 
     def _operands(self, cell: NetlistCell, width: int) -> tuple[LogicWord, LogicWord]:
         return self.word(self._operand(cell, "A", width)), self.word(self._operand(cell, "B", width))
@@ -162,21 +158,23 @@ class ClockCycle:
         return [*sides, (1, cell.pins["A"])]
 
     def _compared(self, cell: NetlistCell) -> LogicBit:
-        width = max(len(cell.pins["A"]), len(cell.pins["B"]))
-        a, b = self._operands(cell, width)
-        x, y = known(a), known(b)
-        if x is not None and y is not None and not _signed(cell):
-            return int(COMPUTED[cell.type](value(x), value(y)))
-        return self.logic.flag(self._term(COMPARISONS[cell.type][_signed(cell)], (a, b)))
+        operands = self._operands(cell, max(len(cell.pins["A"]), len(cell.pins["B"])))
+        if (found := self._computed(cell, operands)) is not None and not cell.signed:
+            return int(found)
+        kinds = COMPARED_SIGNED if cell.signed else COMPARED
+        return self.logic.flag(self._term(kinds[cell.type], operands))
 
     def _arithmetic(self, cell: NetlistCell) -> LogicWord:
         width = len(cell.pins["Y"])
-        kind, compute = ARITHMETIC[cell.type]
-        a, b = self._operands(cell, width)
-        x, y = known(a), known(b)
-        if x is not None and y is not None:
-            return numbered(compute(value(x), value(y)) % (1 << width), width)
-        return self.logic.split(self._term(kind, (a, b)))
+        operands = self._operands(cell, width)
+        if (found := self._computed(cell, operands)) is not None:
+            return numbered(found % (1 << width), width)
+        return self.logic.split(self._term(ARITHMETIC[cell.type], operands))
+
+    def _computed(self, cell: NetlistCell, operands: tuple[LogicWord, LogicWord]) -> int | None:
+        """Returns the result of operands that are known, without a sign."""
+        a, b = (known(word) for word in operands)
+        return None if a is None or b is None else COMPUTED[cell.type](value(a), value(b))
 
     def _shifted(self, cell: NetlistCell) -> LogicWord:
         pins = cell.pins
@@ -221,7 +219,3 @@ class NextWord(Sequence[LogicBit]):
     def __getitem__(self, place):  # type: ignore[no-untyped-def]
         nets = self._nets[place]
         return self._cycle.word(nets) if isinstance(place, slice) else self._cycle.bit(nets)
-
-
-def _signed(cell: NetlistCell) -> bool:
-    return bool(cell.number("A_SIGNED")) and bool(cell.number("B_SIGNED") or "B" not in cell.pins)

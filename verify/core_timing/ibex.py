@@ -4,9 +4,7 @@ Yosys reads the SystemVerilog (`read_slang`). One declaration of ibex_top, of a 
 because that reader refuses it. Three cells of its library are the emulator's own (buffer, flip-flop, clock gate).
 """
 
-import json
 import re
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,11 +14,11 @@ from emulator.profile import IbexCore
 from emulator.verilated.ibex import rtl
 from emulator.verilated.parts import Rtl
 from verify.core_timing.pipeline_view import PipelineView
-from verify.rtl.netlist import Netlist, netlist_of, yosys
+from verify.rtl.netlist import OUT, Netlist, read_by
 
 UNREAD = re.compile(r"logic unused_scramble_inputs =[^;]*;")
 OPTIONS = ("--ignore-assertions", "--ignore-initial", "-j", "1", "-D", "SYNTHESIS")
-PASSES = "hierarchy -check -top {top}\nproc -norom\nflatten\nmemory_map\nopt_clean\nwrite_json {out}\n"
+PASSES = "hierarchy -check -top {top}; proc -norom; flatten; memory_map; opt_clean; write_json {out}"
 
 CORE = "u_top.u_ibex_core."
 IF, LSU = f"{CORE}if_stage_i.", f"{CORE}load_store_unit_i."
@@ -62,15 +60,8 @@ def netlist(core: IbexCore) -> Netlist:
         raise InputError(f"{top} is not the ibex_top.sv that this proof reads; install the locked pythondata-cpu-ibex")
     with temporary.folder() as place:
         (place / top.name).write_text(text)
-        script = place / "read.ys"
-        script.write_text(f"{' '.join(_read(parts))}\n" + PASSES.format(top=parts.top, out="core.json"))
-        done = subprocess.run(
-            [*yosys(), "-q", "-s", script.name], cwd=place, capture_output=True, text=True, check=False
-        )
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines() or ["it says nothing"]
-            raise InputError(f"Yosys does not read the RTL of {parts.name}: {said[-1]}")
-        return netlist_of(json.loads((place / "core.json").read_text()), parts.top)
+        script = f"{' '.join(_read(parts))}; {PASSES.format(top=parts.top, out=OUT)}"
+        return read_by(script, place, parts.top, f"the RTL of {parts.name}")
 
 
 def _read(parts: Rtl) -> Sequence[str]:

@@ -107,9 +107,8 @@ class _Exploration:
 
     def closed(self) -> bool:
         """Finds the states; False if they are too few, because a data register's bit turned out not to be constant."""
-        first = self.core.first()
-        states = dict.fromkeys(self.core.states_of(first))
-        waiting, constant = list(states), self.core.constant(first)
+        states = dict.fromkeys(self.core.states_of(self.core.first))
+        waiting, constant = list(states), self.core.constant(self.core.first)
         self.timing = InstructionCycles(cycles={instruction: set() for instruction in self.instructions})
         while waiting:
             state = waiting.pop()

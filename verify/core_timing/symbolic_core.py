@@ -46,13 +46,15 @@ class SymbolicCore:
         self.data = [cell for cell in netlist.registers if self._is_data(named[cell.pins["Q"][0]])]
         followed = self.instruction | {cell.name for cell in self.data}
         self.control = [cell for cell in netlist.registers if cell.name not in followed]
-        self.fixed: dict[Bit, int] = {}
+        self.first = self._behind_reset()
+        """Where the first instruction begins."""
+        self.fixed = dict(self._constants(self.first))
 
     def _is_data(self, names: Sequence[str]) -> bool:
         return any(self.view.data.search(name) for name in names)
 
-    def first(self) -> Begin:
-        """Returns where the first instruction begins behind a reset. Refuted where that is not known."""
+    def _behind_reset(self) -> Begin:
+        """Returns where the first instruction begins. Refuted where that is not known."""
         registers: Registers = {
             cell.name: self.logic.unknown(cell.name, len(cell.pins["Q"])) if cell.type == "$dff" else _reset(cell)
             for cell in self.netlist.registers
@@ -62,22 +64,19 @@ class SymbolicCore:
             begins = self._begins(cycle)
             registers = cycle.after()
             if begins == 1:
-                begin = Begin(number + 1, self._where_one_begins(registers), registers)
-                self._fix(begin)
-                return begin
+                return Begin(number + 1, self._where_one_begins(registers), registers)
             if begins != 0:
                 break
         raise Refuted("it is not known when the core's first instruction begins")
 
-    def _fix(self, begin: Begin) -> None:
-        """Takes every known bit of a data register as constant, the first time."""
-        if not self.fixed:
-            for cell in self.data:
-                for net, bit in zip(cell.pins["Q"], begin.registers[cell.name], strict=True):
-                    if net in self.zero:
-                        self.fixed[net] = 0
-                    elif isinstance(bit, int):
-                        self.fixed[net] = bit
+    def _constants(self, begin: Begin) -> Iterator[tuple[Bit, int]]:
+        """Yields the bits of data registers that are known, and those that are 0 where an instruction begins."""
+        for cell in self.data:
+            for net, bit in zip(cell.pins["Q"], begin.registers[cell.name], strict=True):
+                if net in self.zero:
+                    yield net, 0
+                elif isinstance(bit, int):
+                    yield net, bit
 
     def start(self, state: Sequence[int], instruction: LogicWord) -> Registers:
         """Returns the registers of a state, with any data."""

@@ -8,6 +8,12 @@ from bitwuzla import Kind, Term
 from verify.rtl.netlist import CONSTANT, Bit, Netlist, NetlistCell, Refuted
 from verify.terms.bits import BitTerms
 
+ARITHMETIC = {"$add": Kind.BV_ADD, "$sub": Kind.BV_SUB, "$mul": Kind.BV_MUL}
+BITWISE = {"$and": Kind.BV_AND, "$or": Kind.BV_OR, "$xor": Kind.BV_XOR}
+COMPARED = {"$gt": Kind.BV_UGT, "$ge": Kind.BV_UGE, "$lt": Kind.BV_ULT, "$le": Kind.BV_ULE}
+COMPARED_SIGNED = {"$gt": Kind.BV_SGT, "$ge": Kind.BV_SGE, "$lt": Kind.BV_SLT, "$le": Kind.BV_SLE}
+"""Yosys' word operators -> those of the solver."""
+
 
 class KnownWord(Protocol):
     """A word whose term is given, such as an input or a register."""
@@ -84,19 +90,14 @@ class CellTerms:
         return self.bits.resized(self.word(cell.pins[pin]), width, signed)
 
     def _cell(self, cell: NetlistCell) -> Term:
-        bits, out = self.bits, len(cell.pins["Y"])
-        signed = bool(cell.number("A_SIGNED")) and bool(cell.number("B_SIGNED") or "B" not in cell.pins)
-        arithmetic = {"$add": Kind.BV_ADD, "$sub": Kind.BV_SUB, "$mul": Kind.BV_MUL}
-        bitwise = {"$and": Kind.BV_AND, "$or": Kind.BV_OR, "$xor": Kind.BV_XOR}
-        compared = {"$gt": Kind.BV_UGT, "$ge": Kind.BV_UGE, "$lt": Kind.BV_ULT, "$le": Kind.BV_ULE}
-        compared_signed = {"$gt": Kind.BV_SGT, "$ge": Kind.BV_SGE, "$lt": Kind.BV_SLT, "$le": Kind.BV_SLE}
+        bits, out, signed = self.bits, len(cell.pins["Y"]), cell.signed
         if (replaced := self.replaced(cell)) is not None:
             return replaced
-        if kind := (arithmetic | bitwise).get(cell.type):
+        if kind := (ARITHMETIC | BITWISE).get(cell.type):
             return bits.term(kind, [self._operand(cell, pin, out, signed) for pin in "AB"])
-        if cell.type in (*compared, "$eq", "$ne"):
+        if cell.type in (*COMPARED, "$eq", "$ne"):
             width = max(len(cell.pins["A"]), len(cell.pins["B"]))
-            kinds = (compared_signed if signed else compared) | {"$eq": Kind.EQUAL, "$ne": Kind.DISTINCT}
+            kinds = (COMPARED_SIGNED if signed else COMPARED) | {"$eq": Kind.EQUAL, "$ne": Kind.DISTINCT}
             return bits.flag(
                 bits.term(kinds[cell.type], [self._operand(cell, pin, width, signed) for pin in "AB"]), out
             )

@@ -18,6 +18,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.extras import missing
 
 SCRIPT = "read_verilog {file}; hierarchy -check -top {top}; proc -norom; opt_clean; write_json {out}"
+OUT = "module.json"
 REGISTER = "$dff"
 REGISTERS = (REGISTER, "$aldff")
 """Registers, without a reset and with one (an asynchronous load)."""
@@ -40,6 +41,11 @@ class NetlistCell:
     def number(self, parameter: str) -> int:
         """Returns an integer parameter, which JSON has as binary digits; 0 if the cell lacks it."""
         return int(str(self.parameters.get(parameter, "0")), 2)
+
+    @property
+    def signed(self) -> bool:
+        """Returns whether the operands are signed: all have to be."""
+        return bool(self.number("A_SIGNED")) and bool(self.number("B_SIGNED") or "B" not in self.pins)
 
 
 @dataclass(frozen=True)
@@ -85,12 +91,17 @@ def read(text: bytes, top: str) -> Netlist:
     """Returns a module's netlist. InputError where Yosys does not read it."""
     with temporary.folder() as place:
         (place / "module.v").write_bytes(text)
-        script = SCRIPT.format(file="module.v", top=top, out="module.json")
-        done = subprocess.run([*yosys(), "-q", "-p", script], cwd=place, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines() or ["it says nothing"]
-            raise InputError(f"Yosys does not read the Verilog of {top}: {said[-1]}")
-        return netlist_of(json.loads((place / "module.json").read_text()), top)
+        return read_by(SCRIPT.format(file="module.v", top=top, out=OUT), place, top, f"the Verilog of {top}")
+
+
+def read_by(script: str, place: Path, top: str, what: str) -> Netlist:
+    """Returns the netlist of module ``top`` that a script of Yosys writes to ``OUT`` in ``place``, where it runs.
+    InputError where Yosys does not read ``what``."""
+    done = subprocess.run([*yosys(), "-q", "-p", script], cwd=place, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines() or ["it says nothing"]
+        raise InputError(f"Yosys does not read {what}: {said[-1]}")
+    return netlist_of(json.loads((place / OUT).read_text()), top)
 
 
 def netlist_of(document: Mapping[str, Any], top: str) -> Netlist:
