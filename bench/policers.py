@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.shipped import POLICIES, listed
+from bench.shipped import FLAGSHIP, POLICIES, listed, with_cut
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.devices import TRANSPORTS
@@ -33,7 +33,7 @@ from rlcc.reports.pages import table
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "policers.md"
 KEPT = ROOT / "build" / "policers"
-CONTENDERS = (*POLICIES, "dcqcn", "swift", "dctcp", "timely", "nscc")
+CONTENDERS = (*POLICIES, "dcqcn", "hpcc", "swift", "dctcp", "timely", "nscc")
 WINDOW_PS = (50 * MS, 150 * MS)
 POLICER_GBPS = 50
 POLICED_AIM, FAIR_AIM = 0.9, 0.25
@@ -81,6 +81,8 @@ READING = """
 At a policer nothing queues, so that delays and marks stay as in an empty network. Algorithms that do not answer to
 losses fill the port. Under go-back-N the receiver then throws away most of what the policer lets pass, and selective
 repeat keeps it. The three policies read no loss signal; a policy with `nack_count` among its features was not trained.
+The last row has the flagship's weights and a cut by losses
+([`[start.loss]`](../reference/policy-toml.md#a-cut-by-losses)).
 
 TCP fills the shared buffer until packets are dropped, and an algorithm that holds a delay gives way to it. A queue of
 their own with an equal weight (`class_weights`) gives the other flows their share again.
@@ -136,7 +138,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) ->
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the page and returns 0, or prints the reason why not and returns 2."""
     parser = argparse.ArgumentParser(prog="python -m bench.policers", description="Policers and TCP.")
-    parser.add_argument("policies", nargs="*", help="policies, as `rlcc evaluate` takes them; by default eight")
+    parser.add_argument("policies", nargs="*", help="policies, as `rlcc evaluate` takes them; by default nine")
     parser.add_argument("--seeds", type=int, choices=range(1, 100), default=3, metavar="N", help="runs of each; 3")
     add_options(parser)
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
@@ -144,7 +146,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = range(1, options.seeds + 1)
     try:
         with opened(options.policies or list(CONTENDERS), decision_latency_ps=900_000, profile="ibex-small") as who:
-            write_atomically(options.out, page(who, seeds, place_of(options)))
+            cut = [with_cut(contender) for contender in who if contender.label == FLAGSHIP]
+            write_atomically(options.out, page([*who, *cut], seeds, place_of(options)))
     except InputError as error:
         print(f"policers: {error}", file=sys.stderr)
         return 2

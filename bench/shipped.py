@@ -1,8 +1,12 @@
 """The shipped teachers that pages set next to each other, and how a page lists who took part."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from decision.artefact.errors import InputError
+from decision.policy.start import LossCut
+from netsim.policies import NativePolicy
 from rlcc.evaluation.contenders import Contender
 
 TEACHERS = Path(__file__).parents[1] / "fixtures" / "teachers"
@@ -11,8 +15,19 @@ FOLDERS = {"RL-CC": "rl-cc-mlp", "PCC-RL": "pcc-rl-lstm", FLAGSHIP: "robust-in-f
 """A page's name of a policy -> the folder of its teacher."""
 POLICIES = tuple(f"{label}={TEACHERS / folder}" for label, folder in FOLDERS.items())
 """The same as `rlcc evaluate` takes them."""
+CUT = 0.0625
 
 
 def listed(contenders: Iterable[Contender]) -> str:
     """Returns a list in Markdown: label, kind, name and hash of each."""
     return "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
+
+
+def with_cut(contender: Contender, cut: float = CUT) -> Contender:
+    """Returns the policy with a cut by losses in its start, and the same weights. InputError if it has no start."""
+    policy = contender.policy
+    if not isinstance(policy, NativePolicy) or policy.policy.start is None:
+        raise InputError(f"{contender.label} has no start, and a cut by losses is one of its rows")
+    start = policy.policy.start.model_copy(update={"loss": LossCut(cut=cut)})
+    cut_policy = replace(policy, policy=policy.policy.model_copy(update={"start": start}))
+    return replace(contender, label=f"{contender.label}, loss cut {cut:g}", policy=cut_policy)

@@ -8,18 +8,16 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.shipped import FLAGSHIP, POLICIES, listed
+from bench.shipped import FLAGSHIP, POLICIES, listed, with_cut
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.devices import TRANSPORTS
-from decision.policy.start import LossCut
 from netsim.network import MS, Network
 from netsim.places import Place
-from netsim.policies import NativePolicy
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
 from rlcc.commands.console import counted
@@ -32,7 +30,6 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "transports.md"
 KEPT = ROOT / "build" / "transports"
 CONTENDERS = (*POLICIES, "dcqcn", "hpcc", "swift", "dctcp", "timely", "nscc")
-CUT = 0.0625
 
 
 @dataclass(frozen=True)
@@ -78,16 +75,6 @@ SCENES = (
         (("mice_slowdown_p99", "p99 slowdown of mice", 2), *LOAD[::2]),
     ),
 )
-
-
-def with_cut(contender: Contender, cut: float = CUT) -> Contender:
-    """Returns the policy with a cut by losses in its start, and the same weights. InputError if it has no start."""
-    policy = contender.policy
-    if not isinstance(policy, NativePolicy) or policy.policy.start is None:
-        raise InputError(f"{contender.label} has no start, and a cut by losses is one of its rows")
-    start = policy.policy.start.model_copy(update={"loss": LossCut(cut=cut)})
-    cut_policy = replace(policy, policy=policy.policy.model_copy(update={"start": start}))
-    return replace(contender, label=f"{contender.label}, loss cut {cut:g}", policy=cut_policy)
 
 
 def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> str:

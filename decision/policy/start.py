@@ -9,7 +9,6 @@
     STARTING, ARMED  a NACK, or RTT > brake                  at most the brake's rate   RECOVERING
     STARTING         else RTT < slow start's end             rate * factor              STARTING, at rate_max ARMED
     STARTING         else                                    none                       ARMED
-    RECOVERING (*)   a NACK, not the first since the brake   rate - rate * cut          SETTLED
     RECOVERING       RTT < recovery's end                    rate * factor              RECOVERING, at rate_max SETTLED
     RECOVERING       else the first since the brake          none                       RECOVERING
     RECOVERING       else                                    none                       SETTLED
@@ -18,8 +17,8 @@
     ARMED, SETTLED   else                                    the policy's               the same
 
 The row of clear paths is there where ``clear_path`` is given: a policy that was taught in crowds takes tens of round
-trips to get an empty path back. The rows with a star are there where ``loss`` is given: at a policer nothing queues,
-and no RTT tells of it.
+trips to get an empty path back. The row with a star is there where ``loss`` is given: at a policer nothing queues, and
+no RTT tells of it.
 
 RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. The first response
 after the brake has met the flood that the flow braked for, still draining: it does not end the recovery. Bit 0 of the
@@ -118,7 +117,7 @@ class ClearPath(_Strict):
 
 
 class LossCut(_Strict):
-    """The rate less ``cut`` of it a decision, where a NACK has come; the recovery ends."""
+    """The rate of a settled flow less ``cut`` of it a decision, where a NACK has come."""
 
     cut: Cut = 0.25
     """Share of the rate that a decision with a NACK takes: 0.5, 0.25, 0.125 or 0.0625."""
@@ -193,8 +192,9 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
     lost = b.add(Op.GT, (b.event("nack_count"), none))
     late = b.add(Op.GT, (inflation, b.param("brake_above_q10")))
     alarm = b.add(Op.MAX, (lost, late), name="alarm")
-    brakes_now = b.add(Op.MIN, (not_settled, alarm))
-    made = b.add(Op.MAX, (grows, brakes_now), name="made", note="by the phase, not by the policy")
+    asks = not_settled if start.loss is None else b.add(Op.MAX, (not_settled, lost))
+    answers = b.add(Op.MIN, (asks, alarm))
+    made = b.add(Op.MAX, (grows, answers), name="made", note="by the phase, not by the policy")
     clear = None
     if start.clear_path is not None:
         low = b.add(Op.GT, (b.const(start.clear_path.below), inflation))
@@ -202,11 +202,8 @@ def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = Fal
         made = b.add(Op.MAX, (clear, made), name="made", note="by the phase or on a clear path, not by the policy")
     cuts = None
     if start.loss is not None:
-        odd = b.add(Op.WRAP_SUB, (asked, b.add(Op.SHL, (b.add(Op.SHR, (asked,), 1),), 1)))
-        braked = b.add(Op.MIN, (odd, b.add(Op.EQ, (phase, b.const(Phase.RECOVERING)))))
-        spared = b.add(Op.MAX, (b.add(Op.MAX, (starts, armed)), braked), name="is_spared", note="the brake answers")
-        cuts = b.add(Op.MIN, (lost, b.add(Op.EQ, (spared, none))), name="cuts", note="a NACK, and no brake to come")
-        made = b.add(Op.MAX, (cuts, made), name="made", note="by the phase or a NACK, not by the policy")
+        others = b.add(Op.MAX, (is_new, not_settled))
+        cuts = b.add(Op.MIN, (lost, b.add(Op.EQ, (others, none))), name="cuts", note="a NACK, and the flow has settled")
     if too_late is not None:
         made = b.add(
             Op.MAX, (too_late, made), name="unasked", note="the policy: the phase makes the step, or none is made"

@@ -28,9 +28,12 @@ def test_the_trees_stay_and_the_header_changes() -> None:
     assert [(v.start is not None, v.in_flight is not None) for v in made.values()] == [
         (False, False),
         (True, False),
+        (True, False),
         (False, True),
         (True, True),
+        (True, True),
     ]
+    assert [v.start is not None and v.start.loss is not None for v in made.values()] == [False, False, True] * 2
     assert all(each.forest == small.forest for each in made.values())
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench import transports
+from bench.shipped import with_cut
 from decision.artefact.errors import InputError
 from decision.devices import TRANSPORTS
 from netsim.network import MS
@@ -17,7 +18,7 @@ TEACHERS = transports.ROOT / "fixtures" / "teachers"
 def test_a_cut_is_added_to_the_start_and_nothing_else_changes() -> None:
     texts = [f"flagship={TEACHERS / 'robust-in-flight'}", f"plain={TEACHERS / 'rl-cc-mlp'}"]
     with opened(texts, decision_latency_ps=900_000, profile="ibex-small") as (flagship, plain):
-        cut = transports.with_cut(flagship)
+        cut = with_cut(flagship)
         before, after = flagship.policy, cut.policy
         assert isinstance(before, NativePolicy)
         assert isinstance(after, NativePolicy)
@@ -30,7 +31,7 @@ def test_a_cut_is_added_to_the_start_and_nothing_else_changes() -> None:
         assert after.weights is before.weights
         assert cut.label != flagship.label
         with pytest.raises(InputError):
-            transports.with_cut(plain)
+            with_cut(plain)
 
 
 def test_the_page_has_a_pair_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,6 +48,7 @@ def small_firmware(
     trees: tuple[Tree, ...] = ONE,
     features: Sequence[Any] = (FEATURES["rl_cc_congestion"],),
     window: int = 2,
+    started: Start | None = None,
 ) -> Firmware:
     """Trees (just one) over the congestion now and at the last response, which a phase's step leaves for the next."""
     path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
@@ -58,7 +59,8 @@ def small_firmware(
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})
     forest = Forest(feature_names(observation), trees, (7,), 16)
     action = TanhMap(kind="tanh_map", step=0.2)
-    start, in_flight = Start() if "start" in options else None, InFlight() if "in_flight" in options else None
+    start = (started or Start()) if "start" in options else None
+    in_flight = InFlight() if "in_flight" in options else None
     header = Header(observation=observation, action=action, limits=limits, start=start, in_flight=in_flight)
     student = Student("drawn", header, forest, "0" * 12)
     with writing(folder / "student", "student") as work:

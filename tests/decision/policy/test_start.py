@@ -61,8 +61,7 @@ def expected(word: int, rtt_ns: int, nacks: int, p: dict[str, int], start: Start
 
     if phase in (Phase.STARTING, Phase.ARMED) and (nacks > 0 or inflation > p["brake_above_q10"]):
         return made(min(rate, p["brake_rate_q30"]), Phase.RECOVERING, 1)
-    first = phase == Phase.RECOVERING and rate % 2
-    if start.loss is not None and nacks > 0 and phase in (Phase.RECOVERING, Phase.SETTLED) and not first:
+    if start.loss is not None and nacks > 0 and phase == Phase.SETTLED:
         return made(rate - (rate >> start.loss.shift), Phase.SETTLED)
     if phase == Phase.STARTING:
         if inflation < p["slow_start_until_q10"]:
@@ -153,7 +152,8 @@ LOSS = Start.model_validate({"loss": {"cut": 0.0625}})
         (word(D, 1 << 20), 1.0, 1, Stepped(1, 15 << 16, D)),
         (word(D, (1 << 20) + 1), 400.0, 9, Stepped(1, 15 << 16, D)),
         (word(D, 1 << 20), 1.0, 0, Stepped(0, None, D)),
-        (word(R, 1 << 20), 1.0, 1, Stepped(1, 15 << 16, D)),
+        (word(R, 1 << 20), 1.0, 1, Stepped(1, 1 << 21, R)),
+        (word(R, 1 << 20), 400.0, 1, Stepped(1, 1 << 20, D)),
         (word(R, 1 << 20), 1.0, 0, Stepped(1, 1 << 21, R)),
         (word(R, CUT), 1.0, 9, Stepped(1, 2 * CUT, R)),
         (word(R, CUT), 400.0, 9, Stepped(1, BRAKE, R)),
@@ -163,7 +163,7 @@ LOSS = Start.model_validate({"loss": {"cut": 0.0625}})
         (0, 1.0, 1, Stepped(1, CUT, R)),
     ],
 )
-def test_a_loss_cuts_the_rate_after_the_brake(before, rtts, nacks, after):
+def test_a_loss_cuts_the_rate_of_a_settled_flow(before, rtts, nacks, after):
     rtt_ns = round(rtts * BASE_RTT)
     assert stepped(before, rtt_ns, nacks, PARAMS, LOSS) == after
     assert expected(before, rtt_ns, nacks, PARAMS, LOSS) == after
