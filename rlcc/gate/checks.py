@@ -230,7 +230,7 @@ def behaviour(findings: Iterable[Finding]) -> list[Check]:
         checks.append(
             check(
                 value=finding.value,
-                limit="holds" if finding.verdict != "found" else "none asked for",
+                limit="must hold" if finding.verdict != "found" else "none asked for",
                 passed=finding.verdict in ("holds", "found"),
                 detail=finding.shown,
             )
@@ -289,7 +289,7 @@ def neighbourhood(outside: Outside, allowed: Neighbourhood) -> Check:
     )
     return named("teacher.deviation")(
         value=f"{outside.distance:.5f}, searched {outside.visited:,} of {outside.cells:,} cells",
-        limit=f"{allowed.limit:g} (±{allowed.share:.0%} of a feature, ±{allowed.action:g} of an action)",
+        limit=f"{allowed.limit:g} (nearby: ±{allowed.share:.0%} of a feature, ±{allowed.action:g} of an action)",
         passed=passed,
         detail="" if passed else unseen if outside.missed else place + mend("outside"),
     )
@@ -306,7 +306,7 @@ def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
     which passes only where the recipe demands no proof."""
     limit = allowed.limit if allowed.proved_limit is None else allowed.proved_limit
     check = named("teacher.deviation_bound")
-    most = f"{limit:g} (±{allowed.share:.0%} of a feature, ±{allowed.action:g} of an action)"
+    most = f"{limit:g} (nearby: ±{allowed.share:.0%} of a feature, ±{allowed.action:g} of an action)"
     if isinstance(claim, str):
         if allowed.proof:
             return check(value="not proved", limit=most, passed=False, detail=claim)

@@ -6,79 +6,85 @@ from collections.abc import Iterable
 from rlcc.gate.verdict import Check
 
 COLUMNS = {
-    "group": "subject of the check",
-    "check": "condition that must hold",
-    "figure": "measured or proved value; network: the student's mean over the seeds, then in brackets its difference "
-    "from the teacher's, and the noise",
-    "limit": "a number is a maximum, lower is better; ±x: at most x from the teacher either way, +x: at most x above, "
-    "-x: at most x below it; words: what the check demands; not judged: the figure is reported only",
-    "result": "ok: within the limit; FAIL: outside; *: a remark stands below the table",
+    "group": "The subject of the check.",
+    "check": "The condition that must hold.",
+    "figure": "The value that was proved or measured. In the group network it is the student's mean over the seeds. "
+    "The brackets hold its difference from the teacher's mean, and the noise of this difference.",
+    "limit": "A number is the largest value that is allowed. In the group network the limit is for the difference "
+    "from the teacher. ±x: at most x more or less. +x: at most x more. -x: at most x less. Words say what the check "
+    "demands. Not judged: the figure is only reported.",
+    "result": "ok: the figure is within the limit. FAIL: it is not. A * means that a remark stands below the table.",
 }
 """Meaning by heading."""
 
 TERMS = {
-    "teacher": "the trained policy",
-    "student": "the policy that was distilled from the teacher, and that the C computes",
-    "test vector": "an event and a context, with the result that the program gives for them",
-    "the core": "the engine profile's processor, simulated from its RTL; the brackets name profile and compiler",
-    "program": "the student as a program over integers, the specification of the C",
-    "parent": "the teacher, student and rollouts from which the firmware was made; checked if they are there",
-    "manifest": "the firmware's list of its files, with hashes, and of what it was made from",
-    "threshold": "a number with which the trees compare a feature; its sides are the number itself and the next larger",
-    "forbidden": "float, division, system and indirect instructions, loops, recursion, calls of functions outside the "
-    "firmware, writable static data",
-    "code size": "limits of sizes are the engine profile's, or lower ones from the recipe or an option",
-    "context size": "bytes that the device stores between the decisions of an agent, which is a flow or a queue of a "
-    "switch",
-    "safe": "no access or jump out of bounds, no loop, on any path",
-    "certificate": "the file that states what is proved; in brackets the beginning of its hash, then its claims",
-    "WCET": "worst-case execution time of a decision, call to return",
-    "margin": "added to the slowest vector, whose time is measured and not proved",
-    "trigger": "the part of the policy that decides at each call whether to choose again or to keep the last choice",
-    "reference": "the firmware of an earlier verdict, given to the gate; the percentage is the change since then",
-    "properties": "the rows of the group behaviour that the certificate proves",
-    "inflation": "RTT / base RTT; the base RTT stands in brackets",
-    "fixed point": "RTTs at which N equal flows keep their rate, in base RTTs (both terms of the formula); trees keep "
-    "it over a range of RTTs; within 0.5 of it means ±50%; the figure is the worst N, its range, and the formula's "
-    "RTT",
-    "yield": "at this constant RTT each flow falls from the first rate to the second",
-    "least": "the smallest number for which the property holds",
-    "action error": "student minus teacher; an action is the factor by which a decision changes the rate, so 0.01 is "
-    "1% of the rate; for other knobs the unit is the range of the knob; the figure is that of the worst network; the "
-    "decisions of all networks are counted",
-    "rollouts of": "decisions recorded for this check, under a seed of its own",
-    "observation": "the policy's inputs; action map: from its output to the knob; limits: of the knob",
-    "deviation": "distance of the student's action from the range of the teacher's actions in nearby states, in the "
-    "unit of action error; 0 if it lies in that range",
-    "of a feature": "nearby states: each feature, an integer that the trees compare, differs by at most this share, "
-    "and each past action by at most the second number",
-    "cells": "regions of states in which the student's action is constant; of each cell searched, the corners and one "
-    "point inside were evaluated; if there are too many states, a sample of the cells is searched",
-    "not demanded": "the recipe or an option asks for no proof here",
-    "2^24": "bound of the features, the integers that the trees compare; the student acts on a larger one as on "
-    "2^24 - 1",
-    "in one state": "deviation of an example that the proof found; the figure before it bounds all states; the search "
-    "of the row above may have found a worse state",
-    "many-to-one:": "the number of flows to one receiver",
-    "all-to-all:": "the number of hosts; each sends to the others",
-    "long-short:": "the number of flows to one receiver: a long one, and short ones that come again and again",
-    "incast:": "the number of hosts that send to one receiver at once, again and again",
-    "hadoop:": "flows with the sizes of Hadoop traffic; the number is the load of the links",
-    "websearch:": "flows with the sizes of web search traffic; the number is the load of the links",
-    "datamining:": "flows with the sizes of data mining traffic; the number is the load of the links",
-    "idle": "no new flow arrives in these parts of the run, so that the others end",
-    "leaf-spine:": "a fabric of leaves x hosts per leaf x spines; rates of hosts / spines in Gb/s may follow",
-    "fat-tree:": "a fabric of three levels; the number of ports of its switches",
-    "planes:": "a fabric of NICs per machine x machines, each NIC on a switch of its own; its rate in Gb/s follows",
-    "goodput": "payload delivered, as a fraction of the line rate",
-    "mean latency": "of data packets, from the start of sending at the NIC to full arrival",
-    "queue us": "mean time that a packet waits in the switches",
-    "FCT": "flow completion time, of the flows that ended",
-    "Jain fairness": "1 if all flows get the same; flows of different sizes cannot, and only the difference counts",
-    "loss": "fraction of the packets that are dropped",
-    "noise": "standard error, over the seeds, of the teacher's own change if each decision comes 10 ns later; if twice "
-    "the noise exceeds the limit, it becomes the limit; if it exceeds five times the limit, the check fails",
-    "itself": "mean of the teacher's own change with that delay: it exceeds the tolerance",
+    "teacher": "The policy that was trained.",
+    "student": "The smaller policy that was made to decide like the teacher. The C computes the student.",
+    "test vector": "An input of the C (an event and a context), with the correct result.",
+    "the core": "The simulated processor that runs the C. The brackets name its engine profile and the compiler.",
+    "program": "The student, written as operations on integers. It says what the C must compute.",
+    "parent": "The teacher, the student and the rollouts from which the firmware was made. An absent one is not "
+    "checked.",
+    "manifest": "The file of the firmware that lists its files and its parents, with their hashes.",
+    "threshold": "A number t with which the trees compare a feature. Its two sides are t and t + 1.",
+    "forbidden": "Floating point, division, system instructions, indirect jumps, loops, recursion, calls out of the "
+    "firmware, and static data that can be written.",
+    "code size": "The limits of sizes are those of the engine profile, or lower ones that you set.",
+    "context size": "Bytes that the device stores for an agent between two decisions. An agent is a flow, or a queue "
+    "of a switch.",
+    "certificate": "The file with the proof. The brackets hold the beginning of its hash. After them stands what is "
+    "proved.",
+    "safe": "On no path does the C read, write or jump out of bounds, or loop.",
+    "properties": "The rows of the group behaviour. The certificate proves them too.",
+    "WCET": "Worst-case execution time of one decision, from call to return.",
+    "margin": "A percentage that is added to the slowest measured time, because this time is not proved.",
+    "trigger": "The part of the policy that decides whether to choose again or to keep the last choice.",
+    "reference": "The earlier firmware with which this one is compared. The percentage is the change since then.",
+    "inflation": "RTT divided by base RTT. The base RTT stands in brackets.",
+    "fixed point": "The RTT at which N equal flows keep their rates. The row has RL-CC's formula for it, in base "
+    "RTTs; 0.5 allows ±50%. Trees keep the rates over a range of RTTs. The figure names the worst N, its range, and "
+    "the RTT of the formula.",
+    "yield": "While the RTT stays at this inflation, a flow must fall from the first rate to the second.",
+    "least": "The smallest number with which the property holds.",
+    "action error": "The student's action minus the teacher's in the same state. An action is the factor by which a "
+    "decision changes the rate: 0.01 is 1% of the rate. For other knobs, 0.01 is 1% of the knob's range. The figure "
+    "is that of the network with the largest error.",
+    "rollouts of": "Recorded decisions, simulated for this check alone. The seed differs from that of the training.",
+    "observation": "The inputs of the policy. The action map turns its output into a knob, for example a rate. The "
+    "limits are those of the knob.",
+    "deviation": "The distance of the student's action from the range of the teacher's actions in nearby states, in "
+    "the unit of the action error. It is 0 if the action lies in this range. A state is what the policy decides by: "
+    "features and past actions.",
+    "nearby": "A nearby state differs in each feature by at most this percentage, and in each past action by at most "
+    "this number.",
+    "feature": "An integer that the trees compare.",
+    "cells": "A cell is a region of states in which the student's action is constant. In a searched cell the corners "
+    "and one inner point were evaluated. If there are too many states, a sample of the cells is searched.",
+    "not demanded": "The recipe or an option does not ask for a proof here.",
+    "2^24": "The bound holds for all features below this number. The student treats a larger feature like 2^24 - 1.",
+    "in one state": "The deviation in an example that the proof found. The search above may have found a worse one.",
+    "many-to-one:": "Number of flows to one receiver.",
+    "all-to-all:": "Number of hosts. Each one sends to all others.",
+    "long-short:": "Number of flows to one receiver: one is long, the others are short and come again and again.",
+    "incast:": "Number of hosts that send to one receiver at once, again and again.",
+    "hadoop:": "Flows with the sizes of Hadoop traffic. The number is the load of the links.",
+    "websearch:": "Flows with the sizes of web search traffic. The number is the load of the links.",
+    "datamining:": "Flows with the sizes of data mining traffic. The number is the load of the links.",
+    "idle": "In these parts of the run no new flow arrives, so that the others end.",
+    "leaf-spine:": "A fabric: leaves x hosts per leaf x spines. The rates of hosts / spines in Gb/s may follow.",
+    "fat-tree:": "A fabric of three levels. The number is that of the ports of a switch.",
+    "planes:": "A fabric: NICs per machine x machines. Each NIC of a machine has a switch of its own. The rate in "
+    "Gb/s follows.",
+    "goodput": "Payload delivered, as a fraction of the line rate.",
+    "mean latency": "Mean time of a data packet from the start of sending at the NIC to full arrival.",
+    "queue us": "Mean time that a packet waits in the switches, in us.",
+    "FCT": "Flow completion time, of the flows that ended.",
+    "Jain fairness": "1 if all flows get the same. Flows of different sizes cannot, so only the difference counts.",
+    "loss": "Fraction of the packets that are dropped.",
+    "noise": "How uncertain the difference is: the standard error of the teacher's own change if each decision comes "
+    "10 ns later. If twice the noise exceeds the limit, it becomes the limit. If it exceeds five times the limit, the "
+    "check fails.",
+    "itself": "The mean of the teacher's own change with this delay. It exceeds the limit.",
 }
 """Meaning by a term as it stands in a row."""
 

@@ -52,7 +52,7 @@ def test_each_row_of_the_verdict_shows_its_result_and_the_legend_explains_each_c
     width: int, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = dict.fromkeys(("policy", "profile", "firmware", "student", "teacher"), "p")
-    long = {"value": "0.18502, searched 408 of 408 cells, " * 3, "limit": "0.25 (±20% of a feature), " * 3}
+    long = {"value": "0.18502, searched 408 of 408 cells, " * 3, "limit": "0.25 (nearby: ±20% of a feature), " * 3}
     checks = [
         named("network.*", part="loss", of="many-to-one:256@leaf-spine:4x4x2", metric="loss")(passed=True, **long),
         named("object_code.forbidden")(passed=False, note="a remark", **long),
@@ -66,7 +66,7 @@ def test_each_row_of_the_verdict_shows_its_result_and_the_legend_explains_each_c
     *_, before, after = (number for number, line in enumerate(lines) if not line)
     legend = [line.partition("  ")[0] for line in lines[before + 1 : after] if not line.startswith(" ")]
     assert legend == [*COLUMNS, *terms(checks)]
-    assert {"teacher", "loss", "of a feature", "cells", "many-to-one", "leaf-spine", "forbidden"} == terms(
+    assert {"teacher", "loss", "nearby", "feature", "cells", "many-to-one", "leaf-spine", "forbidden"} == terms(
         checks
     ).keys()
     assert max(map(len, lines)) <= width

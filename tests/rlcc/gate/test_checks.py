@@ -214,7 +214,7 @@ def test_a_student_outside_its_teachers_actions_is_named_with_the_state() -> Non
     just = checks.neighbourhood(OUTSIDE, AROUND)
     assert (just.passed, just.detail) == (True, "")
     assert just.value == "0.25000, searched 8,000 of 10,000 cells"
-    assert just.limit == "0.25 (±20% of a feature, ±0.02 of an action)"
+    assert just.limit == "0.25 (nearby: ±20% of a feature, ±0.02 of an action)"
     for distance in (np.nextafter(0.25, 1), float("nan")):
         more = checks.neighbourhood(replace(OUTSIDE, distance=distance), AROUND)
         assert (more.passed, more.detail) == (False, PLACE)
@@ -237,9 +237,9 @@ def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() 
     assert (just.group, just.id) == ("teacher", "teacher.deviation_bound")
     assert (just.passed, just.detail) == (True, "")
     assert just.value == "0.25000 at most, 0.24983 in one state"
-    assert just.limit == "0.25 (±20% of a feature, ±0.02 of an action)"
+    assert just.limit == "0.25 (nearby: ±20% of a feature, ±0.02 of an action)"
     more = checks.all_states(claim, Neighbourhood(limit=0.25, proved_limit=0.249))
-    assert (more.passed, more.limit) == (False, "0.249 (±20% of a feature, ±0.02 of an action)")
+    assert (more.passed, more.limit) == (False, "0.249 (nearby: ±20% of a feature, ±0.02 of an action)")
     assert more.detail == "student +0.2000, teacher -0.1600 to -0.1000 around action_1 = -7, congestion_q20 = 5"
     assert checks.all_states(claim, Neighbourhood(limit=0.1, proved_limit=0.25)).passed
     refused = checks.all_states("it is an LSTM", AROUND)
