@@ -57,6 +57,18 @@ def test_the_index_is_one_screen_and_leads_to_every_kind_of_page() -> None:
         assert f"({folder.name}/index.md)" in index
 
 
+def test_the_times_of_the_index_are_those_of_the_recipes() -> None:
+    rows = cells_of((DOCS / "index.md").read_text().splitlines(), r"\[.*recipes/.*")
+    assert len(rows) == 8
+    recipes = {row[0].split("]")[0][1:]: row for row in cells_of(section(DOCS / "results/recipes.md", "recipes"), ".*")}
+    for policy, _, time, limit, proved in rows:
+        name = policy.rpartition("/")[2].removesuffix(".toml)")
+        recipe = recipes[name]
+        assert recipe[1] == "PASS", name
+        assert (f"{recipe[8]} us", f"{recipe[12]} us") == (time, limit), name
+        assert (recipe[7] == "yes") == (proved == "yes"), name
+
+
 SYSTEMS = [line for line in section(DOCS / "results/index.md", "systems") if line.startswith("|")][2:]
 
 
