@@ -253,11 +253,28 @@ def test_what_is_left_out_is_there_and_says_why() -> None:
             assert name == "slow" or entry["why"]
 
 
+def hidden(text: str) -> list[str]:
+    """Returns the commands of a page that no test runs: in an indented block, or in a block of plain text. A synopsis,
+    with its [OPTIONS], is no command."""
+    shells = re.compile(r"^```(?:sh|console)\n.*?^```", re.MULTILINE | re.DOTALL)
+    fenced = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    rest = shells.sub("", text)
+    plain = "".join(block for language, block in fenced.findall(rest) if language in ("", "text"))
+    begins = rf"(?:\$ )?(?:{'|'.join(PROGRAMS)}) \S.*"
+    found = re.findall(rf"^{begins}", plain, re.MULTILINE)
+    found += re.findall(rf"^ {{4}}{begins}", fenced.sub("", rest), re.MULTILINE)
+    return [command for command in found if "[OPTIONS]" not in command]
+
+
 @pytest.mark.parametrize("page", list(PAGES))
-def test_no_command_hides_in_an_indented_block(page: str) -> None:
-    outside = re.sub(r"^```.*?^```", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
-    hidden = re.findall(rf"^ {{4}}(?:\$ )?(?:{'|'.join(PROGRAMS)}) \S.*", outside, re.MULTILINE)
-    assert not hidden, "fence it as ```sh, or as ```console where it is shown with what it prints"
+def test_no_command_hides_in_a_block_that_is_not_run(page: str) -> None:
+    assert not hidden(PAGES[page]), "fence it as ```sh, or as ```console where it is shown with what it prints"
+
+
+def test_a_command_in_a_block_of_text_is_seen() -> None:
+    assert hidden("```text\nrlcc gate firmware --quick\n```\n") == ["rlcc gate firmware --quick"]
+    assert hidden("Text\n\n    $ rlcc gate firmware\n") == ["    $ rlcc gate firmware"]
+    assert not hidden("```sh\nrlcc gate firmware\n```\n\n```text\nrlcc gate [OPTIONS] FIRMWARE\n```\n")
 
 
 def test_a_command_that_ends_otherwise_than_shown_is_seen(
