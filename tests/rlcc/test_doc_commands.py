@@ -35,7 +35,7 @@ PAGES = {
     for path in sorted(ROOT.glob(pages))
 }
 LISTED = tomllib.loads(Path(__file__).with_name("doc_commands.toml").read_text())
-PROGRAMS = ("rlcc", "make", "python", "pip", "cp", "cd", "cc", "cppcheck", "git", "uv")
+PROGRAMS = ("rlcc", "make", "python", "pip", "cp", "cd", "cc", "cppcheck", "git", "uv", "ray", "export")
 COPIED = (
     "your-own-policy",
     "bring-your-own",
@@ -251,6 +251,20 @@ def test_what_is_left_out_is_there_and_says_why() -> None:
             there = [c for c in commands(PAGES[entry["page"]]) if c.text.startswith(entry["begins"])]
             assert there, f"no such command: {entry}"
             assert name == "slow" or entry["why"]
+            for test in re.findall(r"tests/[\w/]+(?:\.py)?", entry.get("why", "")):
+                assert (ROOT / test).exists(), f"{entry['page']}: {test}"
+
+
+ELSEWHERE = {"docs/how-to/environments.md": "tests/netsim/environments/test_environments.py"}
+"""Guides without a command, and what runs their code."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if re.match(r"docs/(?:tutorial|how-to)/(?!index)", page)])
+def test_each_tutorial_and_guide_is_run(page: str) -> None:
+    if page in ELSEWHERE:
+        assert Path(page).name in (ROOT / ELSEWHERE[page]).read_text()
+    else:
+        assert commands(PAGES[page])
 
 
 def hidden(text: str) -> list[str]:
