@@ -141,9 +141,9 @@ class FidelityComparison:
         said = []
         if self.below_noise:
             twice = self._text(TIMES * self.noise, sign="")
-            said.append(f"the tolerance, {allowed}, is below its teacher's own noise, {TIMES:g} x of which is {twice}")
+            said.append(f"{TIMES:g} times the teacher's own noise, {twice}, is more than the tolerance, {allowed}")
         if not self.teacher_passes:
-            said.append(f"its teacher would fail {allowed} against itself 10 ns later, {self._text(self.itself)}")
+            said.append(f"the teacher itself would fail: deciding 10 ns later, it differs by {self._text(self.itself)}")
         teacher = self.value - self.difference
         if self.told and self.metric.sign == "-" and not self.metric.relative and teacher <= self.limit:
             said.append(f"no student can fail it: the teacher's own figure is {self._text(teacher, sign='')}")
@@ -151,10 +151,10 @@ class FidelityComparison:
 
     def _too_noisy(self) -> str:
         if isnan(self.noise):
-            return "its teacher could not be measured 10 ns later; judge a longer window"
+            return "the teacher that decides 10 ns later could not be measured; judge a longer window"
         return (
-            f"its teacher's own noise is more than {MAX_NOISE_FACTOR / TIMES:g} times what is allowed, "
-            f"{self._text(self.allowed, sign='')}, so these runs tell nothing of the student; give more seeds, or "
+            f"the teacher's own noise is more than {MAX_NOISE_FACTOR / TIMES:g} times the tolerance, "
+            f"{self._text(self.allowed, sign='')}, so these runs cannot judge the student; give more seeds, or "
             "a longer window"
         )
 

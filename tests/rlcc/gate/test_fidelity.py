@@ -179,7 +179,7 @@ def test_runs_that_are_not_three_a_scenario_are_refused() -> None:
             0.3,
             "100.30 us (+0.30%, noise 6.00%, itself +6.00%)",
             "±12.00%, 2 x noise",
-            "its teacher's own noise is more than 2.5 times what is allowed, 1.00%, so these runs tell nothing of the "
+            "the teacher's own noise is more than 2.5 times the tolerance, 1.00%, so these runs cannot judge the "
             "student; give more seeds, or a longer window",
         ),
     ],
@@ -209,9 +209,9 @@ def test_a_failure_names_network_and_seed_and_what_usually_mends_it() -> None:
     ("noise", "note"),
     [
         (0.4, ""),
-        (0.9, "the tolerance, ±1.00%, is below its teacher's own noise, 2 x of which is 1.80%"),
-        (1.2, "the tolerance, ±1.00%, is below its teacher's own noise, 2 x of which is 2.40%; its teacher would fail "
-              "±1.00% against itself 10 ns later, +1.20%"),
+        (0.9, "2 times the teacher's own noise, 1.80%, is more than the tolerance, ±1.00%"),
+        (1.2, "2 times the teacher's own noise, 2.40%, is more than the tolerance, ±1.00%; the teacher itself would "
+              "fail: deciding 10 ns later, it differs by +1.20%"),
     ],
 )  # fmt: skip
 def test_a_tolerance_below_the_noise_and_a_teacher_that_fails_itself_are_marked(noise: float, note: str) -> None:
@@ -287,7 +287,7 @@ def test_what_the_verdict_holds_of_it() -> None:
         "below_noise": False,
         "passed": False,
     }
-    assert one.check().detail.startswith("its teacher could not be measured 10 ns later")
+    assert one.check().detail.startswith("the teacher that decides 10 ns later could not be measured")
     assert one.check().limit == "±2.0%"
 
 
