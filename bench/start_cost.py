@@ -16,12 +16,14 @@ from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel
 
+from bench.shipped import CUT
 from codegen.emit import Emission, emission_of, emit_body
 from codegen.tree_body import StudentBody
 from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.policy.policy import Header
+from decision.policy.start import LossCut
 from decision.policy.student import NAME, Student, load_student
 from emulator.build import built
 from emulator.profile import load_profile
@@ -54,12 +56,19 @@ class StartCost:
 
 
 def variants(student: Student, flagship: Student) -> Mapping[str, Student]:
-    """Returns the variants by the tables of the flagship that they have."""
+    """Returns the variants by the tables of the flagship that they have, its start also with a cut by losses."""
+    start: dict[str, BaseModel | None] = {"start": flagship.start}
+    cut: dict[str, BaseModel | None] = {
+        "start": flagship.start and flagship.start.model_copy(update={"loss": LossCut(cut=CUT)})
+    }
+    cap: dict[str, BaseModel | None] = {"in_flight": flagship.in_flight}
     return {
         "trees alone": _with(student, {}),
-        "start": _with(student, {"start": flagship.start}),
-        "cap": _with(student, {"in_flight": flagship.in_flight}),
-        "start and cap": _with(student, {"start": flagship.start, "in_flight": flagship.in_flight}),
+        "start": _with(student, start),
+        "start, loss cut": _with(student, cut),
+        "cap": _with(student, cap),
+        "start and cap": _with(student, start | cap),
+        "start, loss cut and cap": _with(student, cut | cap),
     }
 
 
@@ -136,8 +145,9 @@ def page(found: Mapping[tuple[str, str], StartCost], command: str) -> str:
 
 This page shows the proved worst case of a whole decision on `ibex-small` (clang -O2), with and without two rules of
 `robust-in-flight`: its [`[start]`](../reference/policy-toml.md#start) (slow start, brake, recovery) and its
-[`[in_flight]`](../reference/policy-toml.md#in_flight), a cap on bytes in flight. The trees of a row are those of its
-student.
+[`[in_flight]`](../reference/policy-toml.md#in_flight), a cap on bytes in flight. A
+[cut by losses](../reference/policy-toml.md#a-cut-by-losses) of {CUT:g} is another row of the start, which the shipped
+policy leaves out. The trees of a row are those of its student.
 
 No input takes more than *cycles*. An input that takes as many ran on the Verilated core, except in a row that says "a
 bound". *More* is the difference from the trees alone. *Certificate* is the beginning of its hash; `verify/check`
