@@ -1,9 +1,10 @@
 """Whole recipes on pretended processors: the same student, certificate and verdict on each.
 
-    python -m bench.same_recipes RECIPE .. [--runs FOLDER] [--out FILE]
+    python -m bench.same_recipes RECIPE .. [--ends] [--runs FOLDER] [--out FILE]
 
-Runs `rlcc run` of each recipe on the processors of bench/same_bytes.py, on all cores and on one. A finished run in the
-folder of runs is read, not run again.
+Runs `rlcc run` of each recipe on the processors of bench/same_bytes.py, on all cores and on one. `--ends` takes the two
+that differ in both: the first on all cores and the last on one. A finished run in the folder of runs is read, not run
+again.
 """
 
 import argparse
@@ -30,28 +31,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m bench.same_recipes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("recipe", nargs="+", help="a recipe's name, such as demo")
+    parser.add_argument("--ends", action="store_true", help="the first processor on all cores, the last on one")
     parser.add_argument("--runs", type=Path, default=Path("build/same-recipes"), help="folder of finished runs")
     parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     cores = len(os.sched_getaffinity(0))
+    places = [(processor, count) for processor in ENVIRONMENTS for count in (cores, 1)]
+    places = [places[0], places[-1]] if options.ends else places
     rows: list[list[str]] = []
     same = True
     try:
         for recipe in options.recipe:
             found: list[list[str]] = []
-            for processor, environment in ENVIRONMENTS.items():
-                for count in (cores, 1):
-                    out = options.runs / f"{processor}-{count}".replace(" ", "-") / recipe
-                    print(f"{recipe}: {processor}, cores: {count}", file=sys.stderr)
-                    if not out.joinpath(*VERDICT).exists():
-                        run(recipe, out, environment, count)
-                    found.append(outcome(out))
-                    rows.append([f"{recipe}, {processor}", str(count), *found[-1]])
+            for processor, count in places:
+                out = options.runs / f"{processor}-{count}".replace(" ", "-") / recipe
+                print(f"{recipe}: {processor}, cores: {count}", file=sys.stderr)
+                if not out.joinpath(*VERDICT).exists():
+                    run(recipe, out, ENVIRONMENTS[processor], count)
+                found.append(outcome(out))
+                rows.append([f"{recipe}, {processor}", str(count), *found[-1]])
             same = same and all(row == found[0] for row in found)
     except InputError as error:
         print(f"same_recipes: {error}", file=sys.stderr)
         return 2
-    write_atomically(options.out, page(options.recipe, rows).encode())
+    write_atomically(options.out, page([*options.recipe, *["--ends"] * options.ends], rows).encode())
     return 0 if same else 1
 
 
@@ -74,10 +77,10 @@ def outcome(out: Path) -> list[str]:
     ]
 
 
-def page(recipes: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def page(arguments: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Returns the page as Markdown."""
     return f"""# The same verdicts on every processor
-{made_by(" ".join(["python -m bench.same_recipes", *recipes]))}
+{made_by(" ".join(["python -m bench.same_recipes", *arguments]))}
 
 Whole recipes from teacher to verdict, on pretended processors. [The steps alone](same-bytes.md) tell how a processor is
 pretended.

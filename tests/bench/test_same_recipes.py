@@ -53,6 +53,22 @@ def test_one_row_a_processor_and_the_exit_code_says_whether_they_agree(
     assert len(ran) == len(rows)
 
 
+def test_the_ends_are_the_first_processor_on_all_cores_and_the_last_on_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[tuple[bool, int]] = []
+
+    def run(recipe: str, out: Path, environment: Mapping[str, str], cores: int) -> None:
+        ran.append((bool(environment), cores))
+        finish(out, "a")
+
+    monkeypatch.setattr(same_recipes, "run", run)
+    page = tmp_path / "page.md"
+    assert same_recipes.main(["demo", "--ends", "--runs", str(tmp_path / "runs"), "--out", str(page)]) == 0
+    assert ran == [(False, len(os.sched_getaffinity(0))), (True, 1)]
+    assert "bench.same_recipes demo --ends`" in page.read_text()
+
+
 def test_a_run_without_a_verdict_is_told_and_no_page_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
