@@ -1,3 +1,11 @@
 """Plugins of all tests, which lie in tests/plugins."""
 
-pytest_plugins = ("reproducible", "skips", "wording", "shared_answers", "made_once", "garbage")
+pytest_plugins = (
+    "reproducible",
+    "skips",
+    "wording",
+    "shared_answers",
+    "made_once",
+    "garbage",
+    "shared_emissions",
+)

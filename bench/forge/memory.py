@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from codegen.body import Body
 from decision.artefact.manifest import of_kind
 
 REMEMBERED: tuple[tuple[str, str], ...] = (
@@ -103,6 +104,8 @@ def _write(put: Callable[[bytes], Any], value: Any) -> None:
         _write_all(put, value, [(name, getattr(value, name)) for name in type(value).model_fields])
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         _write_all(put, value, [(f.name, getattr(value, f.name)) for f in dataclasses.fields(value)])
+    elif isinstance(value, Body):
+        _write_all(put, value, sorted(vars(value).items()))
     elif isinstance(value, Mapping):
         _write_all(put, value, list(value.items()))
     elif isinstance(value, list | tuple):

@@ -19,7 +19,6 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
         gc.set_threshold(*THRESHOLDS)

@@ -123,14 +123,25 @@ class Pipeline:
         return Pipeline(to, self.code)
 
 
+MadeOnce = Callable[[str, Callable[[Path], None]], Path]
+
+
 @pytest.fixture(scope="session")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
-    """The run. Its folders are shared: tests that change anything take a copy."""
-    root = tmp_path_factory.mktemp("pipeline")
-    (root / "tiny.toml").write_text(RECIPE)
-    hand_made(root / "teacher")
-    hand_made(root / "other-teacher", gain=0.5)
-    return Pipeline(root, cli.main(["run", str(root / "tiny.toml"), "--out", str(root / "out")]))
+def pipeline(made_once: MadeOnce, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    """The run, a copy for each worker. Its folders are shared: tests that change anything take a copy."""
+
+    def make(place: Path) -> None:
+        root = place / "run"
+        root.mkdir()
+        (root / "tiny.toml").write_text(RECIPE)
+        hand_made(root / "teacher")
+        hand_made(root / "other-teacher", gain=0.5)
+        code = cli.main(["run", str(root / "tiny.toml"), "--out", str(root / "out")])
+        (place / "exit-code").write_text(str(code))
+
+    place = made_once("pipeline", make)
+    root = Path(shutil.copytree(place / "run", tmp_path_factory.mktemp("pipeline") / "run"))
+    return Pipeline(root, int((place / "exit-code").read_text()))
 
 
 @pytest.fixture(scope="session")
@@ -197,10 +208,14 @@ match = { rmse = 1, p99 = 1, maximum = 1, duration = "2 ms" }
 
 
 @pytest.fixture(scope="session")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def good(made_once: MadeOnce, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with teacher, student, firmware, certificate and the recipe good.toml whose gate passes; the student is
-    two trees written by hand. Shared: tests that change anything take a copy."""
-    root = tmp_path_factory.mktemp("good")
+    two trees written by hand. Each worker has a copy. Shared: tests that change anything take a copy."""
+    made = made_once("good", make_good)
+    return Path(shutil.copytree(made, tmp_path_factory.mktemp("good"), dirs_exist_ok=True))
+
+
+def make_good(root: Path) -> None:
     hand_made(root / "teacher")
     (root / "good.toml").write_text(GATE)
     teacher = load(root / "teacher")
@@ -218,7 +233,6 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0
     proved = ["verify", str(root / "firmware"), "--out", str(root / "certificate/certificate.json")]
     assert cli.main(proved) == 0
-    return root
 
 
 @pytest.fixture
