@@ -23,11 +23,12 @@ MODULES := $(STAMPS)/modules-$(shell find codegen decision distill emulator nets
 NATIVE_SOURCES := $(shell find netsim/core emulator/fast/core teachers/core decision/include -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked test-lowest test-newest test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers clean
+.PHONY: help demo test test-slow test-checked test-lowest test-newest test-aarch64 test-without-core wheels-there setup setup-test setup-docs setup-exporters doctor lint lint-format lint-python lint-types lint-cxx lock docs bench bench-codegen package sdist check-package epoch publish example doca-firmware doca-sdk papers clean
 
 help:
 	@echo 'make demo     set up, then turn the RL-CC teacher into gated firmware (RECIPE=... for another recipe)'
-	@echo 'make test     set up with PyTorch, then run the tests (PYTEST_FLAGS=... for others, e.g. -m slow)'
+	@echo 'make test     set up with PyTorch, then run the tests (PYTEST_FLAGS=... for others)'
+	@echo 'make test-slow    run every test, the slow ones too, and each property by its whole number of examples'
 	@echo 'make test-checked   test the simulator built to check order and conservation at every event'
 	@echo 'make test-aarch64   run rlcc on an aarch64 Python by QEMU, compare it with this machine (RUN=runs/rl-cc, SUITE=trixie)'
 	@echo 'make test-lowest  run the core tests with the lowest version of each dependency that pyproject.toml allows; test-newest: with the newest'
@@ -49,6 +50,10 @@ demo: setup
 
 test: setup-test
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) $(SKIPS)
+
+# Every case, and each property by its whole number of examples: before a release.
+test-slow: setup-test
+	HYPOTHESIS_PROFILE=wide $(BIN)/python -m pytest $(PYTEST_FLAGS) $(SKIPS) -m "slow or not slow"
 
 # The checked core takes the place of the usual one for these tests only: without its stamp the next setup builds anew.
 test-checked: setup-test

@@ -7,5 +7,6 @@ pytest_plugins = (
     "shared_answers",
     "made_once",
     "garbage",
+    "slow_cases",
     "shared_emissions",
 )

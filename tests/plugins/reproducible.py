@@ -9,8 +9,27 @@ from hypothesis import HealthCheck, settings
 
 import teachers.mkl  # noqa: F401 - before any test imports torch
 
-# Deadlines measure the machine, not the code. Derandomised: a run fails or passes for all alike; `-m slow` tests and
-# HYPOTHESIS_PROFILE=explore look further.
-settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("explore", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+PROFILES = {"same": 25, "wide": 100, "explore": 2000}
+"""Examples of a property that names no number. ``make test`` takes ``same``, ``make test-slow`` takes ``wide``."""
+SHARE = 4
+"""Share of a property's own number that ``same`` draws: a quarter of it."""
+FEWEST = 12
+"""Examples that ``same`` draws at least, where a property names as many."""
+
+# Deadlines measure the machine, not the code. Derandomised: a run fails or passes for all alike; ``explore`` looks
+# further at each run.
+for name, number in PROFILES.items():
+    settings.register_profile(
+        name,
+        deadline=None,
+        derandomize=name != "explore",
+        max_examples=number,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+profile = os.environ.get("HYPOTHESIS_PROFILE", "same")
+settings.load_profile(profile)
+
+
+def examples(number: int) -> int:
+    """Returns how many examples a property with a number of its own draws in this run."""
+    return number if profile != "same" else min(number, max(FEWEST, number // SHARE))
