@@ -1,4 +1,7 @@
-"""A run compiles, links, reads and runs each thing once, and the gate repeats none of it."""
+"""A run compiles, links, reads and runs each thing once, and the gate repeats none of it.
+
+Slow: a whole run, and the gate after it; the fast suite has a run without a proof.
+"""
 
 import shutil
 from collections import Counter
@@ -60,6 +63,7 @@ def copied(pipeline: Any, tmp_path: Path) -> Path:
     return Path(shutil.copytree(pipeline.root, tmp_path / "copy"))
 
 
+@pytest.mark.slow
 def test_a_run_makes_each_thing_once(copied: Path) -> None:
     """The decision, its trees alone, the stub of the calibration, the decision with lines: four programs. The checker
     makes two of them again, in a process of its own."""
@@ -73,6 +77,7 @@ def test_a_run_makes_each_thing_once(copied: Path) -> None:
     assert done["manifests"] == 7
 
 
+@pytest.mark.slow
 def test_the_gate_by_itself_takes_what_the_run_left(copied: Path) -> None:
     arguments = ["run", copied / "tiny.toml", "--out", copied / "out", "--from"]
     assert counted(*arguments, "emulate")[0] == 0

@@ -1,4 +1,7 @@
-"""Errors become exit codes in one place, and nothing heavy is imported for a command that does not need it."""
+"""Errors become exit codes in one place, and nothing heavy is imported for a command that does not need it.
+
+Slow: further light commands.
+"""
 
 import json
 import os
@@ -144,6 +147,7 @@ def modules_after(statement: str) -> set[str]:
     return set(json.loads(done.stderr))
 
 
+@pytest.mark.slow_except("emit", "gate")
 @pytest.mark.parametrize("name", sorted(LIGHT_COMMANDS & set(cli.COMMANDS)))
 def test_light_commands_import_no_training_package_at_all(name):
     loaded = modules_after(f"import rlcc.handlers.{name}")

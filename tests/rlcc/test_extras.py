@@ -1,4 +1,7 @@
-"""A plain installation helps, checks and emits; what else is missing is one sentence that names the extra."""
+"""A plain installation helps, checks and emits; what else is missing is one sentence that names the extra.
+
+Slow: further commands with their extras alone; each missing extra is named in the fast suite.
+"""
 
 import subprocess
 import sys
@@ -48,6 +51,7 @@ def test_every_command_answers_help_in_a_plain_installation() -> None:
     assert done.stdout.count("Usage: rlcc ") == len(cli.COMMANDS)
 
 
+@pytest.mark.slow_except("check-needs0", "emit-needs1", "emulate-needs3")
 @pytest.mark.parametrize(
     ("command", "needs"),
     [

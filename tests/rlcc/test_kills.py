@@ -2,6 +2,8 @@
 
 By default a process kills itself before each of the renames that put an artefact in place. Thirty kills at random
 moments of the commands themselves are for `-m slow`.
+
+Slow: the kill of a distillation.
 """
 
 import json
@@ -208,6 +210,7 @@ def test_a_killed_command_loses_nothing_and_leaves_nothing(
 DISTILL = f"distill {TEACHER} rollouts --trees 4 --depth 3 --rows 500 --rounds 2 --out"
 
 
+@pytest.mark.slow
 def test_a_killed_distillation_goes_on_from_its_last_round(tmp_path: Path) -> None:
     """Killed when its first round stands; then with another seed, whose rounds those are not."""
     temporaries = tmp_path / "tmp"

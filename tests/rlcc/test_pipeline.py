@@ -1,6 +1,8 @@
 """A whole run of a tiny recipe, each command alone on its artefacts, and the mutants that the gate must catch.
 
 All in one file: the run and everything on its artefacts share a session fixture.
+
+Slow: commands one by one, the same bytes of a second run, and `rlcc evaluate` on its artefacts.
 """
 
 import csv
@@ -51,6 +53,7 @@ def test_a_run_passes_and_leaves_every_artefact_linked_to_its_parents(pipeline: 
     assert judged.parents == {"teacher": teacher, "student": student.hash, "firmware": firmware.hash}
 
 
+@pytest.mark.slow
 def test_a_run_prints_each_stage_then_the_table_then_the_verdict(pipeline: Any, rlcc: Run) -> None:
     code, out, err = rlcc("run", pipeline.recipe, "--out", pipeline.root / "out")
     assert code == 0
@@ -61,6 +64,7 @@ def test_a_run_prints_each_stage_then_the_table_then_the_verdict(pipeline: Any, 
     assert outcome(out).startswith("PASS  hand-made on ibex-small")
 
 
+@pytest.mark.slow
 def test_the_same_recipe_gives_the_same_bytes(pipeline: Any, tmp_path: Path) -> None:
     again = pipeline.copy(tmp_path / "copy")
     assert cli.main(["run", str(again.recipe), "--out", str(tmp_path / "again")]) == 0
@@ -110,6 +114,7 @@ def test_a_tolerance_that_the_student_misses_fails_with_1(pipeline: Any, tmp_pat
 # --- each command alone ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_each_command_alone_gives_the_runs_artefacts(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
     two = ("--scenario", "many-to-one:2", "--scenario", "many-to-one:8")
     code, out, _ = rlcc("rollout", pipeline.teacher, *two, "--duration", "4 ms", "--out", tmp_path / "r")
@@ -144,6 +149,7 @@ def test_each_command_alone_gives_the_runs_artefacts(pipeline: Any, tmp_path: Pa
     assert opened(tmp_path / "v", "verdict").hash == opened(pipeline.verdict, "verdict").hash
 
 
+@pytest.mark.slow
 def test_evaluate_sets_teacher_student_and_firmware_side_by_side(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
     policies = (pipeline.teacher, pipeline.student, pipeline.firmware)
     options = ("--scenario", "many-to-one:2", "--duration", "4 ms", "--seed", 1, "--seed", 2)
@@ -158,6 +164,7 @@ def test_evaluate_sets_teacher_student_and_firmware_side_by_side(pipeline: Any, 
     assert student["metrics"] != teacher["metrics"]
 
 
+@pytest.mark.slow
 def test_firmware_decides_as_late_as_its_slowest_vector_on_the_engine(
     pipeline: Any, tmp_path: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,7 @@
-"""Every file of a folder is read once: what was hashed is what is judged, whatever the folder becomes meanwhile."""
+"""Every file of a folder is read once: what was hashed is what is judged, whatever the folder becomes meanwhile.
+
+Slow: a second process that swaps the folder all the time; single swaps are fast.
+"""
 
 import shutil
 import subprocess
@@ -184,6 +187,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_that_swaps_the_folder_all_the_time_is_refused_or_judged_by_what_was_hashed(
     pair: Path, hashes: dict[str, str]
 ) -> None:

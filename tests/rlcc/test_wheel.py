@@ -1,6 +1,8 @@
 """What wheel and sdist hold, that both come out the same twice, and that a folder of the user's stands in for nothing.
 
 Without compiled modules, whose build takes a minute, but for the slow test.
+
+Slow: two builds of the wheel.
 """
 
 import os
@@ -62,6 +64,7 @@ def installed(first: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_two_builds_are_the_same_bytes_and_the_time_is_given(first: Built, tmp_path: Path) -> None:
     (tmp_path / "again").mkdir()
     (tmp_path / "later").mkdir()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from rlcc.commands import console
 from rlcc.gate.names import named
@@ -29,7 +30,7 @@ def test_off_a_terminal_progress_is_a_line_now_and_then(capsys: Any, monkeypatch
     assert said.out == "train  24.0 s\n  rounds  25 [of 30]\n"
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.dictionaries(st.text("abcdefgh", min_size=1, max_size=14), WORDS, min_size=1, max_size=6))
 def test_figures_fit_into_the_width_and_lose_no_word(figures: dict[str, str]) -> None:
     lines = console.lines_of(figures, console.LINE)

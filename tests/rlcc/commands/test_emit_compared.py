@@ -1,4 +1,7 @@
-"""`rlcc emit MODEL` holds the integers against the model's own library; the report stands next to the folder."""
+"""`rlcc emit MODEL` holds the integers against the model's own library; the report stands next to the folder.
+
+Slow: the report beside the folder, and libraries that stay out of the process.
+"""
 
 import json
 import subprocess
@@ -36,6 +39,7 @@ def emit(model, out):
     return load_json(out.with_name(f"{out.name}.compared.json")), load_json(out / "manifest.json")
 
 
+@pytest.mark.slow
 def test_the_report_stands_next_to_the_folder_and_changes_nothing_in_it(model, tmp_path, monkeypatch, capsys):
     found, manifest = emit(model, tmp_path / "firmware")
     assert (found["state"], found["library"]) == ("compared", "xgboost")
@@ -70,6 +74,7 @@ def test_a_difference_is_an_error_and_leaves_what_was_there(model, tmp_path, mon
     assert before["state"] == "compared"
 
 
+@pytest.mark.slow
 def test_the_libraries_stay_out_of_the_process(tmp_path):
     """Also where CatBoost reads the file."""
     x = np.arange(60.0)[:, None]

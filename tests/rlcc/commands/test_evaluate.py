@@ -1,4 +1,7 @@
-"""`rlcc evaluate`: what its arguments mean, that results depend on nothing but what is asked, and what it writes."""
+"""`rlcc evaluate`: what its arguments mean, that results depend on nothing but what is asked, and what it writes.
+
+Slow: pictures, other numbers of processes and an interrupted report.
+"""
 
 import json
 import os
@@ -231,6 +234,7 @@ def test_later_decisions_are_other_results(teacher: Path, evaluate: Any, tmp_pat
     assert json.loads((tmp_path / "n.json").read_text())[0]["metrics"] == late["metrics"]
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes(teacher: Path, evaluate: Any, tmp_path: Path) -> None:
     grid = (teacher, f"late={teacher}@50us", *ONE, "--seed", 1, "--seed", 2)
     for jobs in (1, 3):
@@ -310,6 +314,7 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in path.read_text().split()] if path.exists() else []
 
 
+@pytest.mark.slow
 def test_an_interrupted_report_leaves_the_older_one(
     teacher: Path, evaluate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,11 +336,15 @@ def test_an_interrupted_report_leaves_the_older_one(
 
 @pytest.fixture(scope="module")
 def written(teacher: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An evaluation with pictures."""
-    out = tmp_path_factory.mktemp("written")
+    """An evaluation without pictures."""
+    return evaluated(teacher, tmp_path_factory.mktemp("written"), "--no-pictures")
+
+
+def evaluated(teacher: Path, out: Path, *options: str) -> Path:
+    """The evaluation of two policies in three networks with two seeds each."""
     grid = ("--scenario", "many-to-one:2", "--scenario", "long-short:3", "--scenario", "websearch:30%@leaf-spine:2x4x2")
     arguments = ["evaluate", str(teacher), f"late={teacher}@50us", *grid, "--seed", "1", "--seed", "2", *SHORT]
-    assert cli.main([*arguments, "--out", str(out)]) == 0
+    assert cli.main([*arguments, *options, "--out", str(out)]) == 0
     return out / "evaluation"
 
 
@@ -382,7 +391,9 @@ def test_the_tables_agree(written: Path) -> None:
     assert "interval is wider" in warnings[0], "two seeds"
 
 
-def test_the_pictures_are_there_and_small(written: Path) -> None:
+@pytest.mark.slow
+def test_the_pictures_are_there_and_small(teacher: Path, tmp_path: Path) -> None:
+    written = evaluated(teacher, tmp_path)
     drawn = sorted(p.name for p in written.glob("*.png"))
     assert drawn == [
         "flows-long-short-3.png",
@@ -421,6 +432,7 @@ def test_of_many_policies_there_are_several_pictures_with_no_more_than_eight_eac
     assert len(alone.grid.contenders) == 8
 
 
+@pytest.mark.slow
 def test_a_run_in_which_nothing_arrives_is_drawn_too(teacher: Path, evaluate: Any, tmp_path: Path) -> None:
     evaluate(teacher, "--scenario", "incast:2", "--scenario", "many-to-one:1", "--duration", "1 us", "--out", tmp_path)
     assert (tmp_path / "evaluation/goodput-latency.png").is_file()

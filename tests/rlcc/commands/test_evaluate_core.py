@@ -1,4 +1,7 @@
-"""`rlcc evaluate` with an emulated core in the loop, and with engines that decisions wait for."""
+"""`rlcc evaluate` with an emulated core in the loop, and with engines that decisions wait for.
+
+Slow: engines in every table.
+"""
 
 import json
 import pickle
@@ -120,6 +123,7 @@ def test_contradictory_engines_are_told(good: Path, refused: Any, options: tuple
     assert words in refused("evaluate", good / "teacher", *SHORT, *options)
 
 
+@pytest.mark.slow
 def test_engines_stand_in_table_json_and_parquet(good: Path, evaluate: Any, tmp_path: Path) -> None:
     policies = (f"core={good}/firmware@ibex-small", f"slow={good}/teacher@100us", "hpcc")
     engines = ("--engines", 1, "--overload", "drop", "--engine-queue", 0)

@@ -1,4 +1,7 @@
-"""`rlcc gate` on a small firmware folder: what it writes and prints, its reference, its cache, GitHub's annotations."""
+"""`rlcc gate` on a small firmware folder: what it writes and prints, its reference, its cache, GitHub's annotations.
+
+Slow: the cache's word on edited files, one after the other.
+"""
 
 import json
 import shutil
@@ -95,6 +98,7 @@ def test_the_c_runs_on_this_machine_only_where_it_is_asked_for(
     assert not (tmp_path / "w").exists()
 
 
+@pytest.mark.slow
 def test_the_caches_word_is_taken_for_the_very_same_only(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,7 @@
-"""Policies that share a network, as they are written."""
+"""Policies that share a network, as they are written.
+
+Slow: a mix with its parts from end to end.
+"""
 
 import json
 from pathlib import Path
@@ -54,6 +57,7 @@ def test_parts_take_what_is_written_behind_them():
         assert mixed.label.split(" + ") == ["rl-cc-mlp teacher 17 us 25", "swift 75"]
 
 
+@pytest.mark.slow
 def test_a_mix_stands_beside_its_parts(tmp_path, capsys):
     out = tmp_path / "out.json"
     given = ["evaluate", "both=swift@50%+dctcp@50%", "swift", "--scenario", "many-to-one:8", "--duration", "4 ms"]

@@ -1,4 +1,7 @@
-"""`rlcc verify --properties` and `[[gate.property]]`: what a user asks, sees and gets as an exit code."""
+"""`rlcc verify --properties` and `[[gate.property]]`: what a user asks, sees and gets as an exit code.
+
+Slow: `--properties all`, and a cut that is left out; the fast suite asks for single properties.
+"""
 
 import json
 from collections.abc import Callable
@@ -40,6 +43,7 @@ def written(folder: Path, *properties: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_all_says_what_holds_and_is_no_failure(good: Path, tmp_path: Path, rlcc: Run) -> None:
     out = tmp_path / "certificate.json"
     code, said, _ = rlcc("verify", good / "firmware", "--properties", "all", "--out", out)
@@ -80,6 +84,7 @@ def test_a_certificate_that_its_checker_refuses_is_not_written(
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_a_cut_that_no_path_comes_to_is_left_out_of_what_is_written(
     good: Path, tmp_path: Path, rlcc: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

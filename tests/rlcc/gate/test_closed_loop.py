@@ -1,4 +1,7 @@
-"""The emitted C and the decision program it comes from decide alike, event by event, in networks that they steer."""
+"""The emitted C and the decision program it comes from decide alike, event by event, in networks that they steer.
+
+Slow: fewer options in each of both networks; the fast suite has none of them, and all together.
+"""
 
 import subprocess
 
@@ -44,6 +47,12 @@ def folders(request, tmp_path_factory):
     return request.param, folder
 
 
+@pytest.mark.slow_except(
+    "plain-incast:32",
+    "start+in_flight+device_rate+target_ratio-incast:32",
+    "start+in_flight+probes-long-short:9@fat-tree:4:25",
+    "start+in_flight+device_rate+target_ratio-long-short:9@fat-tree:4:25",
+)
 @pytest.mark.parametrize("scenario", ["incast:32", "long-short:9@fat-tree:4:25"])
 def test_the_c_and_the_program_leave_the_same_records(folders, scenario):
     options, folder = folders
@@ -59,6 +68,7 @@ def test_the_c_and_the_program_leave_the_same_records(folders, scenario):
         assert len(np.unique(c["in_flight_bytes"])) > 1
 
 
+@pytest.mark.slow_except("start+in_flight+device_rate+target_ratio")
 def test_a_cap_that_is_one_byte_off_is_seen(folders, tmp_path):
     """The library by hand: rlcc takes no C that it did not write."""
     options, folder = folders
@@ -78,6 +88,7 @@ def test_a_cap_that_is_one_byte_off_is_seen(folders, tmp_path):
     assert int(simulation.drain_records()["in_flight_bytes"][0]) == int(cap[0]) + 1
 
 
+@pytest.mark.slow_except("once_per_rtt")
 @pytest.mark.parametrize("options", [("once_per_rtt",), ("start", "in_flight", "once_per_rtt")], ids="+".join)
 def test_both_leave_the_same_answers_undecided_where_contexts_are_shared(options, tmp_path):
     """Late answers are told by a context that stays as it is, of the C by its bytes, of the program by its fields."""

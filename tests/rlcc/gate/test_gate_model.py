@@ -1,4 +1,7 @@
-"""Models made elsewhere through the gate: equality, proof, worst case, budget and sizes; no teacher and no network."""
+"""Models made elsewhere through the gate: equality, proof, worst case, budget and sizes; no teacher and no network.
+
+Slow: a model that decides always the same.
+"""
 
 import json
 import re
@@ -80,6 +83,7 @@ def test_a_teacher_is_refused_with_a_model(model: Path, capsys) -> None:
     assert "a model made elsewhere, which has no teacher" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_model_that_decides_always_the_same_goes_all_the_way(tmp_path: Path, capsys) -> None:
     """Its trees ask for nothing; every input is the slowest one."""
     emit_model(Model((GridFeature("load", 0, 0, 63),), (), (-70_000,), 0, "regression"), tmp_path / "firmware")

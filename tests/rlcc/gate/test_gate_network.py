@@ -1,4 +1,7 @@
-"""A quantised network from its teacher to the verdict: emitted, run on the core, refused by the prover, gated."""
+"""A quantised network from its teacher to the verdict: emitted, run on the core, refused by the prover, gated.
+
+Slow: the LSTM; the fast suite takes the MLP the same way.
+"""
 
 import re
 import shutil
@@ -75,6 +78,7 @@ def judged(place: Path, *options: str, unproved: tuple[str, ...] = UNPROVED) -> 
     return code, {check["id"]: check for check in verdict["checks"]}
 
 
+@pytest.mark.slow_except("mlp")
 def test_it_passes_beside_its_teacher_by_a_bound_over_all_inputs(network: Path) -> None:
     code, checks = judged(network)
     assert code == 0, [name for name, check in checks.items() if not check["passed"]]
@@ -94,6 +98,7 @@ def test_it_passes_beside_its_teacher_by_a_bound_over_all_inputs(network: Path) 
     assert verdict["measured"]["neighbourhood"] is None
 
 
+@pytest.mark.slow_except("mlp")
 def test_what_cannot_be_proved_of_it_fails_where_nobody_says_that_it_need_not_be(network: Path) -> None:
     code, checks = judged(network, unproved=())
     failed = [name for name, check in checks.items() if not check["passed"]]
@@ -104,6 +109,7 @@ def test_what_cannot_be_proved_of_it_fails_where_nobody_says_that_it_need_not_be
     assert all(checks[name]["detail"] for name in failed)
 
 
+@pytest.mark.slow_except("mlp")
 def test_the_prover_says_why_not(network: Path, refused: Callable[..., str]) -> None:
     out = network / "certificate/certificate.json"
     assert "loops over the weights of a network" in refused("verify", network / "firmware", "--out", out)
@@ -111,6 +117,7 @@ def test_the_prover_says_why_not(network: Path, refused: Callable[..., str]) -> 
     assert "only code without loops" in unprovable(built(network / "firmware", profile="ibex-small"))
 
 
+@pytest.mark.slow_except("mlp")
 def test_its_cycles_are_bounded(network: Path, capsys: Any, refused: Callable[..., str]) -> None:
     assert main(["verify", str(network / "firmware"), "--bound"]) == 0
     said = capsys.readouterr()
@@ -120,12 +127,14 @@ def test_its_cycles_are_bounded(network: Path, capsys: Any, refused: Callable[..
     assert "leave out --bound" in refused("verify", network / "firmware", "--bound", "--check", network / "c.json")
 
 
+@pytest.mark.slow_except("mlp")
 def test_it_runs_on_the_core_and_its_cycles_are_told_to_the_line(network: Path, capsys: Any) -> None:
     assert main(["emulate", str(network / "firmware")]) == 0
     assert main(["cycles", str(network / "firmware")]) == 0
     assert re.search(r"(?m)^rlcc_\w+ +\d", capsys.readouterr().out)
 
 
+@pytest.mark.slow_except("mlp")
 def test_another_network_s_weights_fail_beside_the_teacher(network: Path, tmp_path: Path) -> None:
     """The firmware is as emitted of its network.json, proper in every way but what it decides."""
     policy = load_pupil(network / "firmware")
@@ -143,6 +152,7 @@ def test_another_network_s_weights_fail_beside_the_teacher(network: Path, tmp_pa
     assert not {"equality", "size", "budget"} & failed
 
 
+@pytest.mark.slow_except("mlp")
 def test_over_its_budget_it_fails_by_that_alone(network: Path) -> None:
     code, checks = judged(network, "--budget", "0.5 us")
     assert code == 1

@@ -1,4 +1,7 @@
-"""The student's actions beside the range of its teacher's around a state: a backdoor that no network meets is found."""
+"""The student's actions beside the range of its teacher's around a state: a backdoor that no network meets is found.
+
+Slow: the honest student; the fast suite has the backdoors.
+"""
 
 import re
 from dataclasses import replace
@@ -67,6 +70,7 @@ BACKDOORS = {
 }
 
 
+@pytest.mark.slow
 def test_the_honest_student_stays_inside_the_limit(student: Student, teacher: Teacher) -> None:
     found = furthest(student, teacher, DEFAULT)
     assert checks.neighbourhood(found, DEFAULT).passed

@@ -1,4 +1,7 @@
-"""`rlcc verify --teacher`: what a user asks, sees and gets as an exit code."""
+"""`rlcc verify --teacher`: what a user asks, sees and gets as an exit code.
+
+Slow: that it runs without PyTorch and CatBoost, in a process of its own.
+"""
 
 import json
 import re
@@ -122,6 +125,7 @@ def test_what_cannot_be_compared_is_a_sentence(
     assert sentence in error
 
 
+@pytest.mark.slow
 def test_nothing_of_it_needs_torch_or_catboost(good: Path) -> None:
     script = (
         "import json, sys; from rlcc import cli; "

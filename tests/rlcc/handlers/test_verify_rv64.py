@@ -1,4 +1,7 @@
-"""`rlcc verify` on an RV64 profile: what is claimed, what is refused, and the exit codes."""
+"""`rlcc verify` on an RV64 profile: what is claimed, what is refused, and the exit codes.
+
+Slow: the proof from end to end.
+"""
 
 from dataclasses import replace
 
@@ -35,6 +38,7 @@ def verified(capsys):
     return run
 
 
+@pytest.mark.slow
 def test_equality_is_proved_and_no_cycles(firmware, verified):
     code, said = verified(firmware, *PROFILE)
     assert code == 0, said
