@@ -5,6 +5,7 @@ import pytest
 from deciders import FALL, RISE, decision, policy, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 from wording import Wording
 
 from decision.artefact.errors import InputError
@@ -59,7 +60,7 @@ def test_too_many_kinds_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     ),
     st.integers(0, 2**32 - 1),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_against_long_runs(splits: list[tuple[int, int, int, int]], seed: int) -> None:
     """From contexts of any kind, at any congestion: what a run of 90 decisions ends in is one of the circles."""
     of = decision(policy(*(split(*each) for each in splits)))

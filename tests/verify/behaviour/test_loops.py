@@ -1,4 +1,7 @@
-"""no_rise_above, recovers, yields, fixed_point: known answers, and runs from the witness and from elsewhere."""
+"""no_rise_above, recovers, yields, fixed_point: known answers, and runs from the witness and from elsewhere.
+
+Slow: the least inflation at which a policy yields.
+"""
 
 import re
 from typing import Any
@@ -9,6 +12,7 @@ from deciders import FALL, RISE, decision, loop, policy, split
 from drawing import FEATURES, make_student
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
@@ -71,6 +75,7 @@ def test_a_history_that_keeps_a_flow_down_is_the_witness() -> None:
     assert finding.witness["context.action_1"] <= -1
 
 
+@pytest.mark.slow
 def test_yields_at_an_inflation_and_not_below_it() -> None:
     """Falls above an excess of 2: at line rate that is a congestion of 4 * 2^20."""
     student = policy(split(1, 4 * 2**20 // 8192, RISE, FALL))
@@ -89,7 +94,7 @@ SPLITS = st.tuples(
 
 
 @given(st.lists(SPLITS, max_size=5), st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_the_witness_takes_longest(splits: list[tuple[int, int, int, int]], seed: int) -> None:
     student = policy(*(split(*each) for each in splits), bias=4000)
     (finding,) = recovers(loop(student), Recovers())

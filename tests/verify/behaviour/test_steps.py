@@ -9,6 +9,7 @@ import pytest
 from deciders import FALL, RISE, decision, policy, split
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 from wording import Wording
 
 from decision.artefact.errors import InputError
@@ -78,7 +79,7 @@ def test_the_past_decisions_are_no_feature_that_is_seen() -> None:
         max_size=6,
     )
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_against_every_state(splits: list[tuple[int, int, int, int]]) -> None:
     """Steps and monotony from one value a cell of each column."""
     of = decision(policy(*(split(*each) for each in splits)))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from verify.check import solver
 from verify.check.assignments import MAX_ASSIGNMENTS, Assignment, Assignments
@@ -53,7 +54,7 @@ def conditions(draw: Callable[..., Term], depth: int = 3) -> Term:
     return negate(condition) if draw(st.booleans()) else condition
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(conditions(), min_size=1, max_size=3))
 def test_what_the_solver_finds_satisfies_the_question(asked: list[Term]) -> None:
     script, values = solver._Script(asked, anything, exact=False), dict[str, int]()
@@ -61,7 +62,7 @@ def test_what_the_solver_finds_satisfies_the_question(asked: list[Term]) -> None
         assert script.assignment(values).satisfies(asked, anything)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(conditions(), min_size=1, max_size=2), st.lists(CONSTANTS, min_size=3, max_size=3))
 def test_a_question_that_an_assignment_satisfies_is_possible(asked: list[Term], values: list[int]) -> None:
     """Products are multiplied here, so a solver that multiplies agrees."""

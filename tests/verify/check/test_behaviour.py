@@ -1,4 +1,7 @@
-"""Properties decided again: the words are the prover's own where it is right, and a refusal where it is not."""
+"""Properties decided again: the words are the prover's own where it is right, and a refusal where it is not.
+
+Slow: further drawn students of the sweeps; the fast suite takes the first of each kind.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +84,7 @@ def drawn(seed: int) -> Student:
     return by_hand(*trees, bias=int(random.integers(-3000, 3000)))
 
 
+@pytest.mark.slow_except("0", "1")
 @pytest.mark.parametrize("seed", range(6))
 def test_the_provers_findings_are_found_again_word_for_word(seed: int, tmp_path: Path) -> None:
     features = (ACTION, CONGESTION) if seed % 2 else (CONGESTION, ACTION, RATIO)
@@ -91,6 +95,7 @@ def test_the_provers_findings_are_found_again_word_for_word(seed: int, tmp_path:
     behaviour_again([], firmware)
 
 
+@pytest.mark.slow_except("1")
 @pytest.mark.parametrize("seed", [1, 4, 6, 7, 12])
 def test_two_programs_find_the_same_of_what_follows_many_decisions(seed: int, tmp_path: Path) -> None:
     firmware, claims = decided(drawn(seed), tmp_path, *LIMITS)
@@ -162,6 +167,7 @@ def edits(claim: PropertyClaim) -> list[PropertyClaim]:
     return made
 
 
+@pytest.mark.slow_except("of0")
 @pytest.mark.parametrize("of", [drawn(6), drawn(1), by_hand(split(0, 0, RISE, FALL), split(1, 300, 900, -900))])
 def test_every_single_edit_of_every_property_is_refused(of: Student, tmp_path: Path) -> None:
     firmware, claims = decided(of, tmp_path, *LIMITS)

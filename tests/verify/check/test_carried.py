@@ -1,5 +1,8 @@
 """Certificates of what an agent carries from one decision to the next: each feature over all decisions is proved, its
-certificate holds, and C that carries something else is refused."""
+certificate holds, and C that carries something else is refused.
+
+Slow: the variants of each kind of feature, and GCC's code of most; every mutant is refused in the fast suite.
+"""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -71,6 +74,7 @@ def firmware(name: str, folder: Path) -> Firmware:
     return read_firmware(folder / "firmware")
 
 
+@pytest.mark.slow_except("average", "minimum", "maximum", "above the minimum", "streak", "decaying count", "interval")
 @pytest.mark.parametrize("name", FEATURES)
 def test_it_is_proved_and_its_certificate_holds(name: str, tmp_path: Path) -> None:
     build = built(firmware(name, tmp_path).folder, profile=ENGINE)
@@ -79,6 +83,7 @@ def test_it_is_proved_and_its_certificate_holds(name: str, tmp_path: Path) -> No
     assert judge(build.firmware, build.image, cuts(claims)).bound() == proof.worst.bound
 
 
+@pytest.mark.slow_except("minimum", "interval")
 @pytest.mark.parametrize("name", CHEAP_WITH_GCC)
 def test_it_is_proved_as_gcc_compiles_it(name: str, tmp_path: Path) -> None:
     if find_gcc() is None:

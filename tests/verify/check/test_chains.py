@@ -8,6 +8,7 @@ import pytest
 from decision_by_hand import judge
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from verify.check import chains as module
 from verify.check.chains import START, Chains, Path
@@ -87,7 +88,7 @@ def dear(of: Walked, limit: int) -> list[list[Path]]:
     return [c for c in of.every() if sum(p.cycles for p in c) > limit and not Walked(of.ways).impossible(c)]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(LAYERS, st.integers(0, 12))
 def test_all_dear_chains_that_may_be_possible_are_found_once(layers: list[Any], limit: int) -> None:
     of = branching(layers)

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from verify.core_timing.clock_cycle import ClockCycle
 from verify.core_timing.logic_bits import LogicBits, known, numbered, value
@@ -104,7 +105,7 @@ def _pairs(netlist, name, word):
 NUMBERS = st.tuples(st.integers(0, 31), st.integers(0, 31), st.integers(0, 3), st.integers(0, 31))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(NUMBERS)
 def test_known_words_give_known_words(netlist, numbers):
     a, b, s, q = numbers
@@ -121,7 +122,7 @@ def test_known_words_give_known_words(netlist, numbers):
             assert name in ("y_slt", "y_shl", "y_shr", "y_sar", "y_spread", "y_bit", "y_wide"), name
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(NUMBERS)
 def test_unknown_words_have_the_same_values(netlist, numbers):
     a, b, s, q = numbers
@@ -141,7 +142,7 @@ def test_unknown_words_have_the_same_values(netlist, numbers):
         assert logic.terms.value(given_terms, logic.joined(word), name) == number, name
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 255), st.integers(0, 3))
 def test_a_word_is_selected_and_spread(a, s):
     """Cells that Yosys makes of SystemVerilog only."""

@@ -1,4 +1,7 @@
-"""Ibex's cycles from its RTL: those of the model, and others where model, memories or assumptions are others."""
+"""Ibex's cycles from its RTL: those of the model, and others where model, memories or assumptions are others.
+
+Slow: an access that may be split, and all instructions one by one.
+"""
 
 from dataclasses import replace
 
@@ -59,6 +62,7 @@ def test_a_slower_memory_takes_longer(netlist, model):
     assert timing(netlist, slow, [load]).cycles[load] == {model.access + 2}
 
 
+@pytest.mark.slow
 def test_an_access_that_may_be_split_takes_longer_too(netlist, model):
     load = TimedInstruction("lw")
     never = {what: bits for what, bits in ibex.VIEW.never.items() if "access" not in what}

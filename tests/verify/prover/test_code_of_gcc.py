@@ -1,4 +1,7 @@
-"""Products and comparisons that GCC writes in its own way: taken for the program's, where they surely are."""
+"""Products and comparisons that GCC writes in its own way: taken for the program's, where they surely are.
+
+Slow: the student with a start, and a product in another place; one product of the cap stays.
+"""
 
 from pathlib import Path
 
@@ -39,6 +42,7 @@ def proof(build: Build, source: str, folder: Path) -> Proof:
         return prove(image, build.program, build.firmware.layouts, build.engine, limits=LIMITS)
 
 
+@pytest.mark.slow_except("cap")
 def test_they_are_proved_by_what_the_code_has_compared(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,6 +52,7 @@ def test_they_are_proved_by_what_the_code_has_compared(
     assert not proof(build, source, tmp_path).proved
 
 
+@pytest.mark.slow_except("cap-0")
 @pytest.mark.parametrize("at", [0, 3])
 def test_a_product_that_is_shifted_by_another_number_is_not(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int

@@ -1,4 +1,7 @@
-"""A policy that is told of its NIC's rate is proved and judged equal; where it goes on from another, it is refused."""
+"""A policy that is told of its NIC's rate is proved and judged equal; where it goes on from another, it is refused.
+
+Slow: the same mutants in a student with a start.
+"""
 
 from pathlib import Path
 
@@ -8,7 +11,7 @@ from options_by_hand import check_certified, check_refused, small_firmware
 
 from emulator.firmware import Firmware
 
-OPTIONS = [("device_rate",), ("start", "device_rate")]
+OPTIONS = [pytest.param(("device_rate",)), pytest.param(("start", "device_rate"), marks=pytest.mark.slow)]
 WRONG = {
     "the cut not heard": ("event->device_rate_q20;", "1048576U;"),
     "twice the rate": ("event->device_rate_q20;", "event->device_rate_q20 << 1;"),

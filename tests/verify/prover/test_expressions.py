@@ -3,6 +3,7 @@
 from expression_values import value_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from verify.prover.expressions import MODULUS, WORD, Pool, fold
 from verify.prover.intervals import truth
@@ -13,7 +14,7 @@ CONSTANTS = st.one_of(st.integers(0, 40), st.integers(0, WORD), st.sampled_from(
                       st.sampled_from([(1 << k) - 1 for k in range(33)]))  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.data())
 def test_every_form_has_the_value_and_the_range_it_says(data: st.DataObject) -> None:
     pool, inputs = Pool(), {}

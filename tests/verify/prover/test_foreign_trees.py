@@ -1,5 +1,9 @@
 """Trees of another library as GCC compiles them: what follows a leaf is copied into it, so that sums of leaves reach
-the return under their names in lanes that know by then which they are."""
+the return under their names in lanes that know by then which they are.
+
+Slow: that the proof needs those leaves. The fast suite compares each with the sum of its lane, which both mutants
+would fail.
+"""
 
 import numpy as np
 import pytest
@@ -51,6 +55,7 @@ def test_it_is_proved_and_a_leaf_that_a_lane_does_not_know_is_no_number(
     assert any(found is not None for _, found in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [None, 1])
 def test_it_takes_the_leaves_that_a_lane_knows_and_no_others(
     build: Build, monkeypatch: pytest.MonkeyPatch, off: int | None

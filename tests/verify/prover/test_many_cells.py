@@ -1,4 +1,7 @@
-"""Trees over many features: leaves are summed up under the names of their trees, and the bound is sound."""
+"""Trees over many features: leaves are summed up under the names of their trees, and the bound is sound.
+
+Slow: the proof of five trees of depth 4; test_many_trees.py proves and forges sums by name in the fast suite.
+"""
 
 import re
 from pathlib import Path
@@ -48,6 +51,7 @@ def test_the_cells_are_more_than_lanes_may_be() -> None:
     assert Limits().joined_above(thresholds()) == Limits().cells
 
 
+@pytest.mark.slow
 def test_such_trees_are_proved_with_a_bound_that_the_checker_finds_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,8 @@
 """A policy that looks at a ratio: the quotient's bits are joined one after another, so that its proof is short; each
-wrong division is refused by prover and checker."""
+wrong division is refused by prover and checker.
+
+Slow: the paths of a division, joined bit by bit.
+"""
 
 import re
 from pathlib import Path
@@ -43,6 +46,7 @@ def proved(firmware: Firmware) -> tuple[Image, Proof, tuple[Cut, ...]]:
     return certified(firmware)
 
 
+@pytest.mark.slow
 def test_the_paths_of_a_division_are_joined_bit_by_bit(
     firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]]
 ) -> None:

@@ -1,6 +1,8 @@
 """Ranks and signs that compilers turn into or and masks: proved and checked; a wrong mask is refused by both.
 
 Also flows of one decision's window with a start, whose phases' paths know a product of the rate by different names.
+
+Slow: the two proofs of a start before a window of one decision; the C with a wrong rate is refused in the fast suite.
 """
 
 from pathlib import Path
@@ -79,6 +81,7 @@ CLAMPED = (*TREES, oblivious(((1, 20_000),), (12_900, -2)))
 WINDOW_ONE = (FEATURES["previous_action"], FEATURES["rl_cc_congestion"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trees", [TREES, CLAMPED], ids=["inside", "clamped"])
 def test_a_start_before_a_window_of_one_decision_is_proved_and_judged(trees: tuple[Node, ...], tmp_path: Path) -> None:
     firmware = small_firmware(tmp_path, ("start", "in_flight"), trees, WINDOW_ONE, window=1)

@@ -8,6 +8,7 @@ from drawing import drawn_programs, drawn_students
 from expression_values import value_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.ir.forest import Branch, Forest, Leaf, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
@@ -104,20 +105,20 @@ def leaf(program: Program, values: list[Ints], k: int, row: int) -> int:
     return node.value[k // len(trees)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(drawn_programs(nodes=25), st.integers(0, 2**32))
 def test_every_node_is_what_its_lane_says_in_any_program(program: Program, seed: int) -> None:
     assume(not unfollowed(program, 0))
     assert held(program, seed) > 0
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(drawn_students(windows=2, trees=4), st.integers(0, 2**32))
 def test_every_node_is_what_its_lane_says_in_a_students_program(student: Any, seed: int) -> None:
     assert held(student.program(), seed) > 0
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(drawn_programs(nodes=25), st.integers(0, 2**32))
 def test_every_node_is_a_multiple_of_its_step_in_any_program(program: Program, seed: int) -> None:
     boxes = drawn_boxes(program, np.random.default_rng(seed))

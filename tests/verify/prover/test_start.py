@@ -1,4 +1,7 @@
-"""A policy with a start: its C is proved and judged equal to the program; each wrong one is refused by both."""
+"""A policy with a start: its C is proved and judged equal to the program; each wrong one is refused by both.
+
+Slow: the proof without cuts; the fast suite proves the same firmware with cuts.
+"""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -107,6 +110,7 @@ def test_a_wrong_start_is_refused_with_cuts(
         judge(firmware, image, proved[1]).bound()
 
 
+@pytest.mark.slow
 def test_a_start_is_proved_and_judged_equal(firmware: Firmware, tmp_path: Path) -> None:
     assert judge(firmware, options_by_hand.proved(firmware, tmp_path)).bound() > 0
 

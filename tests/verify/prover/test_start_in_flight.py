@@ -1,5 +1,8 @@
 """A policy with a start and a cap: its code is proved and judged equal to the program; each wrong cap is refused by
-prover and checker, on whichever side of the branch."""
+prover and checker, on whichever side of the branch.
+
+Slow: the proofs of unbroken code; each mutant is refused in the fast suite.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -60,6 +63,7 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     return small_firmware(tmp_path_factory.mktemp("start-in-flight"), ("start", "in_flight"))
 
 
+@pytest.mark.slow
 def test_a_start_and_a_cap_are_judged_together_and_nothing_is_multiplied(
     firmware: Firmware, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,7 @@
-"""An operator's target is proved and judged equal for every gain; a wrong scale is refused."""
+"""An operator's target is proved and judged equal for every gain; a wrong scale is refused.
+
+Slow: the same mutants in a student with a start.
+"""
 
 from pathlib import Path
 
@@ -9,7 +12,7 @@ from options_by_hand import check_certified, check_refused, judge, small_firmwar
 
 from emulator.firmware import Firmware
 
-OPTIONS = [("target_ratio",), ("start", "target_ratio")]
+OPTIONS = [pytest.param(("target_ratio",)), pytest.param(("start", "target_ratio"), marks=pytest.mark.slow)]
 WRONG = {
     "as trained, whatever is set": ("= params->congestion_gain_q28;", "= 268435456U;"),
     "twice the gain": ("congestion_held_q20 << 4U", "congestion_held_q20 << 5U"),

@@ -5,6 +5,7 @@ import re
 import pytest
 from drawing import drawn_programs
 from hypothesis import HealthCheck, given, settings
+from reproducible import examples
 
 from bench.logic_mutants import MUTANTS
 from codegen.rtl.emit import logic_of
@@ -57,7 +58,7 @@ def test_what_yosys_does_not_read_is_one_sentence(edit, text):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(drawn_programs(nodes=12))
 def test_any_program_is_proved(program):
     logic = logic_of(program, 60)

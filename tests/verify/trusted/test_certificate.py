@@ -1,4 +1,7 @@
-"""`rlcc verify` from firmware to certificate and back: what it prints, writes and returns."""
+"""`rlcc verify` from firmware to certificate and back: what it prints, writes and returns.
+
+Slow: the same path on the other two engines.
+"""
 
 import json
 import shutil
@@ -39,6 +42,7 @@ def verify(*arguments: object) -> tuple[int, str]:
     return done.return_value, done.output
 
 
+@pytest.mark.slow_except("ibex-small")
 @pytest.mark.usefixtures("calibrated_anew")
 @pytest.mark.parametrize("profile", ["ibex-small", "ibex-maxperf", "connectx6dx-proxy"])
 def test_a_firmware_is_proved_certified_and_checked(firmware: Path, tmp_path: Path, profile: str) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from emulator import riscv
 from emulator.objects import Image, LoadedSection
@@ -79,7 +80,7 @@ def test_what_is_refused_is_named(word: int, why: str) -> None:
         decode(word, 0x80)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from(sorted(ENCODINGS)), st.data())
 def test_decoding_inverts_encoding(name: str, data: st.DataObject) -> None:
     form = ENCODINGS[name][0]
@@ -101,7 +102,7 @@ KINDS = {"jal": {Kind.JUMP, Kind.CALL}, "jalr": {Kind.JUMP_REGISTER, Kind.CALL_R
 PLAIN = {Kind.PLAIN, Kind.STACK, Kind.STACK_UNKNOWN}
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(st.sampled_from([*SPECIFIED, 0x73, 0x07, 0x0F, 0x2F, 0x53]), st.integers(0, (1 << 25) - 1))
 def test_the_object_code_check_sees_the_same_control_flow(opcode: int, rest: int) -> None:
     word = rest << 7 | opcode
