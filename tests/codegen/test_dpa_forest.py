@@ -1,4 +1,7 @@
-"""The random forest of docs/dpa-forest: what rounded thresholds make of it, and what becomes of it here."""
+"""The random forest of docs/dpa-forest: what rounded thresholds make of it, and what becomes of it here.
+
+Slow: the proof of a smaller forest; the fast suite fits the large one into its context.
+"""
 
 import sys
 from pathlib import Path
@@ -54,6 +57,7 @@ def test_it_fits_the_dpas_context(trained, tmp_path):
     assert fields == ["rate_q30", "rtt_ns_least_kept", "rtt_ns_average_4_kept", "cnp_count_streak_of_255_kept"]
 
 
+@pytest.mark.slow
 def test_a_smaller_one_of_all_six_columns_is_proved_and_its_certificate_holds(tmp_path):
     from sklearn.ensemble import RandomForestRegressor
 

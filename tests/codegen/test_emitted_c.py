@@ -1,4 +1,7 @@
-"""The emitted folder: strict compilers accept it, UBSan has nothing to say, and its own vectors hold bit for bit."""
+"""The emitted folder: strict compilers accept it, UBSan has nothing to say, and its own vectors hold bit for bit.
+
+Slow: further pairs of target, action map and compiler.
+"""
 
 import filecmp
 import re
@@ -9,6 +12,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, drawn_students, make_student
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.emit import emit
 from codegen.lower import Options
@@ -32,6 +36,7 @@ def check(folder, compiler, run, *flags):
     return ran.stdout + ran.stderr if ran.returncode else ""
 
 
+@pytest.mark.slow_except("gcc")
 @settings(max_examples=10)
 @given(student=drawn_students())
 def test_any_student_compiles_strictly_and_passes_its_vectors_under_ubsan(student, emitted, compiler, run):
@@ -43,7 +48,7 @@ def test_any_student_compiles_strictly_and_passes_its_vectors_under_ubsan(studen
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(student=drawn_students(trees=10))
 def test_many_students_compile_and_pass(student, emitted, compiler, run):
     with tempfile.TemporaryDirectory() as folder:
@@ -62,6 +67,7 @@ def test_a_count_of_decisions_is_the_programs(window, emitted, tmp_path, host_co
     assert "vectors wrong" in check(folder, host_compiler, run)
 
 
+@pytest.mark.slow_except("tanh_map-*", "*-generic")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda a: a["kind"] + str(a.get("high", "")))
 def test_every_target_and_action_map_compiles(target, action, emitted, tmp_path, host_compiler, run):
@@ -72,6 +78,7 @@ def test_every_target_and_action_map_compiles(target, action, emitted, tmp_path,
     assert check(folder, host_compiler, run) == ""
 
 
+@pytest.mark.slow_except("previous_action-generic-*", "rate-*-no tree")
 @pytest.mark.parametrize(
     "trees",
     [

@@ -1,4 +1,7 @@
-"""The firmware folder of a model: its C beside NumPy, its vectors and what they catch, the command."""
+"""The firmware folder of a model: its C beside NumPy, its vectors and what they catch, the command.
+
+Slow: each model in each form and by each compiler; the fast suite takes each model once.
+"""
 
 import json
 import os
@@ -89,6 +92,15 @@ def decided(model: Model, rows):
     return model.predict(rows).reshape(len(rows), -1)
 
 
+@pytest.mark.slow_except(
+    "regression-auto",
+    "two targets-auto",
+    "binary-joint",
+    "classes-branches",
+    "classes, a tree each-joint",
+    "no tree-auto",
+    "the whole range-branches",
+)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("case", MODELS)
 def test_the_c_is_the_model(case, form, in_c):
@@ -107,6 +119,16 @@ def test_the_c_of_any_model_is_the_model(in_c, seed, task):
     np.testing.assert_array_equal(in_c(model, rows), decided(model, rows))
 
 
+@pytest.mark.slow_except(
+    "gcc-regression",
+    "gcc-two targets",
+    "gcc-binary",
+    "gcc-classes",
+    "gcc-classes, a tree each",
+    "gcc-no tree",
+    "gcc-the whole range",
+    "zig-classes",
+)
 @pytest.mark.parametrize("case", MODELS)
 def test_the_self_test_runs_clean_with_every_compiler(case, tmp_path, compiler, run):
     emit_model(MODELS[case], tmp_path / "firmware", seed=3)
@@ -289,6 +311,7 @@ def test_the_c_reads_like_this(rendered):
     assert c.split("uint32_t rlcc_decide(const rlcc_event *event)")[1] == expected
 
 
+@pytest.mark.slow_except("classes")
 @pytest.mark.parametrize("case", ["binary", "classes", "two targets", "no tree"])
 def test_the_firmware_on_the_core_is_the_model(case, tmp_path):
     """Every vector on the Verilated core."""
@@ -348,6 +371,7 @@ def test_a_grid_may_hold_features_that_no_tree_asks_for(rendered):
     assert header.count("(not used") == 3
 
 
+@pytest.mark.slow
 def test_the_compilers_options_are_kept_and_its_passes_dumped(catboost_model):
     folder = catboost_model
     arguments = ["emit", str(folder / "model.cbm"), "--grid", str(folder / "grid.toml"), "--out", str(folder / "out")]

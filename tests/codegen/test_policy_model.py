@@ -1,4 +1,7 @@
-"""`rlcc emit MODEL --policy`: a library's model becomes a policy's firmware, held against the library; bad inputs."""
+"""`rlcc emit MODEL --policy`: a library's model becomes a policy's firmware, held against the library; bad inputs.
+
+Slow: further libraries' files; `tests/codegen/frontends` reads each in the fast suite.
+"""
 
 import json
 from pathlib import Path
@@ -101,6 +104,7 @@ def emit(*words: object) -> int:
     return main(["emit", *map(str, words)])
 
 
+@pytest.mark.slow_except("model.tl")
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_every_librarys_file_becomes_a_policy(name, models, tmp_path, run):
     out = tmp_path / "firmware"
@@ -127,6 +131,7 @@ def test_its_names_begin_with_the_prefix(models, tmp_path):
     assert not (out / "rlcc_policy.c").exists()
 
 
+@pytest.mark.slow
 def test_an_estimator_in_memory_becomes_the_same_policy(models, tmp_path):
     made = estimator_policy(forest(), models / "policy.toml")
     details = emit_policy_model(made, tmp_path / "firmware", Emission("generic"))

@@ -10,6 +10,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, drawn_programs, drawn_students, make_student, random_inputs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.choose import OBJECTIVES, Limits
 from codegen.ctypes99 import I32, I64, RANGES, U32, U64, literal, type_for
@@ -101,7 +102,7 @@ ways = st.builds(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(program=drawn_programs(), options=ways, seed=st.integers(0, 2**32))
 def test_any_program_means_the_same_in_c_whatever_the_passes_and_the_form(program, options, seed, host_compiler, run):
     """Every operator, every mix of types that ranges bring about; UBSan watches for undefined behaviour."""

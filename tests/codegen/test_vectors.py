@@ -1,10 +1,14 @@
-"""The vectors hit what they claim: every threshold with its neighbours, every branch visibly, and the extremes."""
+"""The vectors hit what they claim: every threshold with its neighbours, every branch visibly, and the extremes.
+
+Slow: thresholds at further base RTTs.
+"""
 
 import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, drawn_students, make_student
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.edges import stored_key, trees_node
 from codegen.inputs import split
@@ -38,6 +42,7 @@ def features_of(program, vectors):
     return np.array([values[n] for n in program.nodes[trees].args], dtype=np.int64).reshape(-1, values[trees].size).T
 
 
+@pytest.mark.slow_except("*-8192 ns")
 @pytest.mark.parametrize("base_rtt", ["1025 ns", "2000 ns", "8192 ns", "100 us"])
 @pytest.mark.parametrize("kind", FEATURES)
 def test_every_threshold_of_every_kind_is_hit_now_and_in_the_past(kind, base_rtt):
@@ -105,7 +110,7 @@ def test_a_threshold_that_no_stored_value_can_reach_costs_only_its_own_visits():
     assert len(vectors) > 1000
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(student=drawn_students(kinds=("previous_action", "rl_cc_congestion", "cnp_ratio"), windows=2, trees=4))
 def test_each_side_of_each_reachable_branch_is_visited_on_its_path(student):
     """One current feature of each raw signal, so that every path that the past allows can be taken."""
@@ -145,7 +150,7 @@ def test_visits_are_visible_in_the_outputs():
         assert any((wrong[n] != values[n]).any() for n in program.outputs), visit.label
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(student=drawn_students())
 def test_expectations_are_the_interpreters(student):
     program = student.program()
@@ -189,7 +194,7 @@ crowded = st.lists(st.tuples(st.integers(0, 2), st.integers(-2, 4)), max_size=6)
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(tree=crowded)
 def test_pruned_trees_equal_unpruned_ones_on_all_cells(tree):
     x = np.stack([g.reshape(-1) for g in np.meshgrid(*[np.arange(-3, 7)] * 3)], axis=1)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.choose import Limits
 from codegen.kernel import kernel
@@ -79,7 +80,7 @@ def free_trees(outputs: int):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_trees_of_any_shape_too(data, tmp_path_factory, run):
     outputs = data.draw(st.integers(1, 4))

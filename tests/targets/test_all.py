@@ -1,4 +1,7 @@
-"""`rlcc emit --target all`: one core, a folder an adapter, and each of them builds from there."""
+"""`rlcc emit --target all`: one core, a folder an adapter, and each of them builds from there.
+
+Slow: further students in all targets.
+"""
 
 import sys
 
@@ -12,6 +15,7 @@ from decision.artefact.manifest import opened
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 
 
+@pytest.mark.slow_except("rl_cc-left_out0", "acks-left_out4")
 @pytest.mark.parametrize(
     ("student", "left_out"),
     [

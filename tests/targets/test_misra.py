@@ -1,5 +1,8 @@
 """MISRA C:2012 as far as cppcheck's addon checks it: the policy with each adapter, no violation but the deviations that
-docs/reference/misra.md gives reasons for."""
+docs/reference/misra.md gives reasons for.
+
+Slow: further programs, and the system's cppcheck.
+"""
 
 import re
 import shutil
@@ -65,9 +68,8 @@ def test_only_advisory_rules_are_deviated_from():
     assert set(deviations().values()) == {"advisory"}
 
 
-@pytest.mark.parametrize(
-    "program", [pytest.param(p, marks=pytest.mark.slow if p == "counting-doca-pcc" else ()) for p in PROGRAMS]
-)
+@pytest.mark.slow_except("0-table-doca-pcc", "0-losing-falcon-rue", "0-rl_cc-branches")
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_no_violation_but_the_deviations(program, firmware, cppcheck):
     student, target, sources = PROGRAMS[program]
     found = cppcheck(firmware(student, target), *sources)

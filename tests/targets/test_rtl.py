@@ -1,4 +1,7 @@
-"""The emitted AXI-Lite wrapper, by the emitted cocotb test."""
+"""The emitted AXI-Lite wrapper, by the emitted cocotb test.
+
+Slow: both tests, which take a minute of Verilator; the fast suite simulates the logic without the wrapper.
+"""
 
 import os
 import re
@@ -43,6 +46,7 @@ def run(logic: Path, vectors: int) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+@pytest.mark.slow
 def test_vectors_go_through_the_wrapper_and_what_is_no_register_is_refused(logic):
     assert run(logic, 12) == (0, 2)
 

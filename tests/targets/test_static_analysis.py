@@ -1,4 +1,7 @@
-"""clang-tidy has nothing to say, and Frama-C's Eva finds no undefined behaviour for any input."""
+"""clang-tidy has nothing to say, and Frama-C's Eva finds no undefined behaviour for any input.
+
+Slow: further students and adapters; each kind of defect is found in the fast suite.
+"""
 
 import re
 import shutil
@@ -19,6 +22,7 @@ EVA = ("frama-c", "-machdep", "gcc_x86_32", "-eva", "-eva-precision")
 
 @pytest.mark.skipif(shutil.which("clang-tidy") is None, reason="no clang-tidy: apt install clang-tidy")
 class TestClangTidy:
+    @pytest.mark.slow_except("falcon-rue")
     @pytest.mark.parametrize("target", TIDIED)
     def test_adapters_are_clean(self, target, firmware, run):
         assert tidied(firmware("rl_cc", target), run, TIDIED[target]) == ""
@@ -48,6 +52,7 @@ def tidied(folder, run, *sources):
 
 @pytest.mark.skipif(shutil.which("frama-c") is None, reason="no Frama-C: apt install frama-c-base")
 class TestEva:
+    @pytest.mark.slow_except("rl_cc-generic")
     @pytest.mark.parametrize(
         ("student", "target"),
         [("rl_cc", "generic"), ("counting", "generic"), ("table", "generic"), ("rl_cc", "linux-bpf")],
@@ -57,6 +62,7 @@ class TestEva:
         (folder / "eva.c").write_text(driver(student))
         assert eva(folder, run, "eva.c", "rlcc_policy.c") == (0, 100)
 
+    @pytest.mark.slow_except("connectx6dx")
     @pytest.mark.parametrize("target", ["doca-pcc", "connectx6dx"])
     def test_no_alarm_in_an_adapter_for_any_event_context_and_parameters(self, target, firmware, run, tmp_path):
         folder = copied(firmware("rl_cc", target), tmp_path)

@@ -1,4 +1,7 @@
-"""Every file that a target folder holds compiles without a warning: C99 with each compiler, the header as C++."""
+"""Every file that a target folder holds compiles without a warning: C99 with each compiler, the header as C++.
+
+Slow: the second compiler on further students.
+"""
 
 import shutil
 import sys
@@ -40,6 +43,7 @@ def found_cxx() -> dict[str, list[str]]:
     return found | {"zig": [sys.executable, "-m", "ziglang", "c++"]}
 
 
+@pytest.mark.slow_except("gcc-*", "zig-rl_cc-*")
 @pytest.mark.parametrize(("student", "target"), PLACES)
 def test_c_compiles_strictly(student, target, firmware, compiler, run, tmp_path):
     folder = firmware(student, target)

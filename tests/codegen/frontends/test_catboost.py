@@ -1,4 +1,7 @@
-"""CatBoost: all its shapes of trees and tasks, to the bit on the grid, ties as it breaks them; refusals by name."""
+"""CatBoost: all its shapes of trees and tasks, to the bit on the grid, ties as it breaks them; refusals by name.
+
+Slow: further pairs of shape and loss, and further kinds of labels.
+"""
 
 import json
 from dataclasses import replace
@@ -10,6 +13,7 @@ from catboost import CatBoost, CatBoostClassifier, CatBoostRegressor, Pool, sum_
 from gridded import assert_to_the_bit, assert_within_its_error, grid, leaf, points, splits, training, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.frontends import from_catboost, load
 from decision.artefact.errors import InputError
@@ -85,6 +89,9 @@ def with_dyadic_leaves(data: dict) -> dict:
     return data
 
 
+@pytest.mark.slow_except(
+    "SymmetricTree-RMSE", "SymmetricTree-MultiClass", "Lossguide-Logloss", "Depthwise-MultiClassOneVsAll"
+)
 @pytest.mark.parametrize(("shape", "loss"), CASES)
 def test_equals_catboost_within_the_stated_error(shape, loss):
     model = trained(shape, loss)
@@ -93,6 +100,7 @@ def test_equals_catboost_within_the_stated_error(shape, loss):
     assert_within_its_error(ours, raw(model), None if "RMSE" in loss else classes(model))
 
 
+@pytest.mark.slow_except("SymmetricTree-RMSE", "SymmetricTree-MultiRMSE", "Lossguide-MultiClass", "Depthwise-Logloss")
 @pytest.mark.parametrize(("shape", "loss"), CASES)
 def test_equals_catboost_to_the_bit_where_leaves_are_dyadic(shape, loss, tmp_path):
     path = tmp_path / "model.json"
@@ -218,7 +226,7 @@ def symmetric(draw, outputs: int) -> dict:
 
 
 @given(data=st.data(), outputs=st.sampled_from([1, 2]), shape=st.sampled_from(["oblivious_trees", "trees"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_small_model_is_catboost_to_the_bit(tmp_path_factory, data, outputs, shape):
     path = tmp_path_factory.mktemp("catboost") / "model.json"
     document = skeleton(str(path), outputs)
@@ -299,6 +307,7 @@ LABELS = {
 }
 
 
+@pytest.mark.slow_except("never seen", "two texts", "truth", "no names")
 @pytest.mark.parametrize("case", LABELS)
 def test_a_class_has_the_librarys_label(case, tmp_path):
     labels, more = LABELS[case]

@@ -1,5 +1,8 @@
 """Small models drawn from seeds - objectives, classes, labels, missing values, base scores, sizes - as each library
-trains them: the integers are its own predictions within the stated error, its classes wherever they are decided."""
+trains them: the integers are its own predictions within the stated error, its classes wherever they are decided.
+
+Slow: all but two drawn models of each library.
+"""
 
 import warnings
 
@@ -108,6 +111,7 @@ MADE = {
 CASES = [(library, seed) for library in MADE for seed in SEEDS]
 
 
+@pytest.mark.slow_except("*-0", "*-1")
 @pytest.mark.parametrize(("library", "seed"), CASES)
 def test_a_drawn_model_is_its_librarys(library, seed, tmp_path):
     make, name = MADE[library]
@@ -133,6 +137,7 @@ def test_a_drawn_model_is_its_librarys(library, seed, tmp_path):
     assert max(report.stated) < 1e-3 * (1 + np.abs(raw).max())
 
 
+@pytest.mark.slow_except("0", "1")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_drawn_estimator_is_scikit_learns(seed):
     rng = np.random.default_rng(seed)

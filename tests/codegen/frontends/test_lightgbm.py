@@ -8,6 +8,7 @@ import pytest
 from gridded import assert_to_the_bit, assert_within_its_error, grid, leaf, splits, training, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.frontends import load
 from decision.artefact.errors import InputError
@@ -114,7 +115,7 @@ def written(nodes) -> str:
 
 
 @given(nodes=st.lists(tree(), min_size=1, max_size=3))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_small_model_is_lightgbm_to_the_bit(tmp_path_factory, nodes):
     path = tmp_path_factory.mktemp("lightgbm") / "model.txt"
     model = reloaded(written(nodes), path)
@@ -122,7 +123,7 @@ def test_any_small_model_is_lightgbm_to_the_bit(tmp_path_factory, nodes):
 
 
 @given(split=splits(), step=st.sampled_from([-np.inf, np.inf]), sides=st.tuples(leaf(1), leaf(1)))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_threshold_one_double_beside_a_grid_point_decides_as_lightgbm(tmp_path_factory, split, step, sides):
     path = tmp_path_factory.mktemp("lightgbm") / "model.txt"
     model = reloaded(written([(split[0], float(np.nextafter(split[1], step)), *sides)]), path)
@@ -202,7 +203,7 @@ def test_classes_and_trees_an_iteration_agree(tmp_path):
 
 
 @given(part=st.floats(0, 1))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_no_part_of_a_file_is_a_model(tmp_path_factory, part):
     """Cut anywhere before the trees end; behind them stand the parameters of training alone."""
     text = WHOLE.setdefault("text", trained("regression").model_to_string())

@@ -1,4 +1,7 @@
-"""The one door: what a file is, not only what it is called; what is refused."""
+"""The one door: what a file is, not only what it is called; what is refused.
+
+Slow: further libraries' files under another name.
+"""
 
 import gzip
 import json
@@ -96,6 +99,7 @@ MADE = {
 }
 
 
+@pytest.mark.slow_except("xgboost")
 @pytest.mark.parametrize("library", MADE)
 def test_a_file_is_what_is_in_it_not_what_it_is_called(library, tmp_path):
     make, feature, suffix = MADE[library]

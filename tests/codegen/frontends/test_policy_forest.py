@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.frontends.forest import FLOAT32_BITS, FLOAT64_BITS, INT32_BITS, Ask, Forest, Value
 from codegen.frontends.policy_comparison import edge_rows
@@ -105,7 +106,7 @@ def drawn_models(draw) -> PolicyForest:
 
 
 @given(drawn_models())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_student_answers_every_question_as_the_library(read):
     rows = edge_rows(read)[:: max(1, len(edge_rows(read)) // 300)]
     for mine, theirs in zip(read.integers.evaluate(rows).tolist(), predicted(read, rows), strict=True):
@@ -115,7 +116,7 @@ def test_the_student_answers_every_question_as_the_library(read):
 
 
 @given(drawn_models())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_it_is_a_whole_student(read):
     student = student_of_model(read, HASH)
     assert (student.teacher, student.model) == ("", HASH)

@@ -7,6 +7,7 @@ import pytest
 from gridded import assert_to_the_bit, assert_within_its_error, grid, points, training
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 from sklearn import ensemble, linear_model
 from sklearn import tree as trees
 
@@ -84,7 +85,7 @@ def test_ties_of_classes_go_to_the_first_and_of_binary_boosting_to_class_1():
 
 
 @given(seed=st.integers(0, 10**6), depth=st.integers(1, 4), shift=st.sampled_from([0.0, 0.5, 1 / 3, 1e-7]))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_any_small_tree_is_sklearn_to_the_bit(seed, depth, shift):
     """``shift`` moves thresholds onto grid points, between them, and where only a double can tell."""
     x, y, _ = training(seed, 60)

@@ -8,6 +8,7 @@ import xgboost
 from gridded import assert_to_the_bit, assert_within_its_error, grid, training, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.frontends import load
 from codegen.frontends.xgboost_json import OBJECTIVES
@@ -118,7 +119,7 @@ def arrays(number: int, node) -> dict:
 
 
 @given(nodes=st.lists(tree(), min_size=1, max_size=3), base=st.integers(-8, 8).map(lambda v: v / 4))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_small_model_is_xgboost_to_the_bit(tmp_path_factory, nodes, base):
     path = tmp_path_factory.mktemp("xgboost") / "model.json"
     model = written(nodes, path, base)

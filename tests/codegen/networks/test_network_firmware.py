@@ -1,4 +1,7 @@
-"""The emitted folder: its C is the program on the host and on the core, and no error in it goes unseen."""
+"""The emitted folder: its C is the program on the host and on the core, and no error in it goes unseen.
+
+Slow: further shapes, targets and networks on the core.
+"""
 
 import re
 import subprocess
@@ -48,6 +51,7 @@ def test_the_c_is_the_program_on_the_host(folders, name, compiler):
     assert report.passed, report
 
 
+@pytest.mark.slow_except("choice")
 @pytest.mark.parametrize("name", ["mlp", "lstm", "choice"])
 def test_the_c_is_the_program_on_the_core(folders, name):
     report = emulate(folders[name], profile="ibex-small")
@@ -149,6 +153,7 @@ def test_the_folder_is_whole_read_back_and_the_same_each_time(folders, tmp_path)
     assert "int16_t cell[3];" in header
 
 
+@pytest.mark.slow_except("None-all")
 @pytest.mark.parametrize("target", ["generic", "all"])
 @pytest.mark.parametrize("context_bytes", [None, 48])
 def test_a_network_s_folder_as_emitted_has_no_differences(tmp_path, target, context_bytes):
@@ -259,6 +264,7 @@ def test_a_context_too_small_is_one_sentence_and_leaves_nothing(tmp_path):
     assert (tmp_path / "out" / "connectx6dx" / "rlcc_rl_algo.c").is_file()
 
 
+@pytest.mark.slow_except("connectx6dx", "doca-pcc")
 @pytest.mark.parametrize("target", [name for name in TARGETS if name != "linux-bpf"])
 def test_adapters_compile_around_a_network(tmp_path, target, host_compiler, run):
     teacher = drawn(LSTM, features=[CONGESTION, {"kind": "previous_action"}])

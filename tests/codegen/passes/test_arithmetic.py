@@ -7,6 +7,7 @@ import pytest
 from drawing import drawn_programs, random_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.lower import Options
 from codegen.passes.highword import high_words
@@ -58,7 +59,7 @@ def same(one: Program, other: Program, seed: int) -> bool:
 
 
 @pytest.mark.parametrize("name", PASSES)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(drawn_programs(), st.integers(0, 2**32))
 def test_no_pass_changes_a_decision(name: str, program: Program, seed: int) -> None:
     assert same(program, PASSES[name](program), seed)

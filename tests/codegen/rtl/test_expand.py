@@ -6,6 +6,7 @@ import pytest
 from drawing import drawn_programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 from wide_programs import DRAWN, between, program_around
 from wire_values import values
 
@@ -37,7 +38,7 @@ def same(program: Program, inputs: dict[str, int]) -> None:
     assert [found[wire] for wire in made.outputs.values()] == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drawn_programs(), st.integers(0, 2**32))
 def test_any_program_means_the_same_in_wires(program, seed):
     rng = Random(seed)
@@ -53,7 +54,7 @@ def test_every_operator_means_the_same_as_wide_as_it_can_be(op):
             same(drawn.program, inputs)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(drawn_programs())
 def test_no_multiplier_is_wider_than_the_parts(program):
     wires = expand(program).wires

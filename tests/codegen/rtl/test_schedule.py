@@ -6,13 +6,14 @@ import pytest
 from drawing import drawn_programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from codegen.rtl.expand import expand
 from codegen.rtl.schedule import schedule
 from decision.artefact.errors import InputError
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(drawn_programs(), st.integers(40, 400))
 def test_a_wire_comes_after_its_operands_and_a_clock_that_is_refused_names_one_that_is_not(program, clock):
     made = expand(program)
