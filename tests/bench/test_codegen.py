@@ -1,4 +1,7 @@
-"""Exports of the same trees compared: the models are the same, cycles are what was meant, wrong is found wrong."""
+"""Exports of the same trees compared: the models are the same, cycles are what was meant, wrong is found wrong.
+
+Slow: further libraries, engines and options; the fast suite compares one of each kind.
+"""
 
 import re
 from collections.abc import Callable
@@ -144,12 +147,14 @@ def few_rows(other: OutsideExporter) -> ExportCase:
     return ExportCase(other, few, None, other.expected(few.table))
 
 
+@pytest.mark.slow_except("lightgbm", "random forest")
 def test_a_model_of_another_library_is_the_same_from_the_same_seed(other: OutsideExporter) -> None:
     make = foreign_models.MODELS[other.name]
     assert make(other.name, SEED).integers == other.integers
     assert make(other.name, SEED + 1).integers != other.integers
 
 
+@pytest.mark.slow_except("lightgbm", "xgboost", "catboost, 3 targets", "random forest, 3 classes")
 def test_its_integers_are_what_its_library_says(other: OutsideExporter) -> None:
     table = rows(other, SEED).table
     off = np.abs(other.evaluate(table) / (1 << other.leaf_bits) - other.expected(table))
@@ -157,6 +162,7 @@ def test_its_integers_are_what_its_library_says(other: OutsideExporter) -> None:
     assert off.shape == ((len(table),) if other.outputs == 1 else (len(table), other.outputs))
 
 
+@pytest.mark.slow_except("lightgbm")
 def test_it_is_as_large_as_the_page_says(other: OutsideExporter) -> None:
     several = 3 if "classes" in other.name or "targets" in other.name else 1
     assert other.outputs == several
@@ -165,11 +171,13 @@ def test_it_is_as_large_as_the_page_says(other: OutsideExporter) -> None:
         assert other.integers.forest.depth == 4
 
 
+@pytest.mark.slow_except("lightgbm", "random forest, 3 classes")
 def test_plain_if_else_asks_every_question_once_however_many_outputs(other: OutsideExporter) -> None:
     text = floors.if_else(other, ENGINE).text
     assert text.count("if (") == sum(1 for tree in other.integers.trees for _ in branches(tree))
 
 
+@pytest.mark.slow_except("lightgbm-rlcc, worst", "random forest, 3 classes-if-else")
 @pytest.mark.parametrize("who", ["rlcc, worst", "if-else"])
 def test_ours_and_if_else_are_right_in_every_output(other: OutsideExporter, clang: CompiledPlace, who: str) -> None:
     contender = next(c for c in (*OURS, IF_ELSE) if c.name == who)
@@ -179,6 +187,7 @@ def test_ours_and_if_else_are_right_in_every_output(other: OutsideExporter, clan
     assert found.library_bytes == 0
 
 
+@pytest.mark.slow_except("lightgbm")
 def test_a_peer_that_reads_the_library_says_what_it_says(other: OutsideExporter, clang: CompiledPlace) -> None:
     ran = 0
     for peer in peers.PEERS:
@@ -239,6 +248,7 @@ def test_a_library_that_is_not_there_leaves_its_models_out(monkeypatch: pytest.M
 # --- what is measured ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_except("clang-ibex-small", "gcc-ibex-maxperf")
 @pytest.mark.parametrize("engine", command.PROFILES)
 def test_cycles_are_those_of_the_emulator(case: ExportCase, place: CompiledPlace, engine: str, tmp_path: Path) -> None:
     source = floors.if_else(case.subject, ENGINE)
@@ -268,6 +278,7 @@ def test_plain_forms_are_right_in_every_cell(
     assert found.error < 11 / 2 / (1 << 16)  # 10 leaves and the bias, half a unit each
 
 
+@pytest.mark.slow_except("rlcc, size")
 @pytest.mark.parametrize("contender", [c for c in OURS if "joint" not in c.name], ids=lambda c: c.name)
 def test_ours_are_right_in_every_cell(case: ExportCase, clang: CompiledPlace, contender: ExporterRun) -> None:
     some = cells(case.subject)
@@ -277,6 +288,7 @@ def test_ours_are_right_in_every_cell(case: ExportCase, clang: CompiledPlace, co
     assert found.library_bytes == 0
 
 
+@pytest.mark.slow_except("clang")
 def test_catboost_s_own_export_runs_with_soft_float_and_is_right(case: ExportCase, place: CompiledPlace) -> None:
     found = measure(case, CATBOOST, CATBOOST.make(case.subject, ENGINE), place)
     assert found.right

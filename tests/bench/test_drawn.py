@@ -1,4 +1,7 @@
-"""The numbered students: the same wherever they are drawn, of every kind; and what becomes of one."""
+"""The numbered students: the same wherever they are drawn, of every kind; and what becomes of one.
+
+Slow: the two students with rates in masks; the fast suite proves one drawn student.
+"""
 
 import multiprocessing
 import os
@@ -46,6 +49,7 @@ def test_a_student_is_proved_and_its_certificate_checked() -> None:
     assert command.cells(row)[2] == f"{row.proved.exact} cycles"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [11, 44])
 def test_rates_in_masks_and_factors_made_by_or_are_proved(seed: int) -> None:
     """Compared with an odd threshold a rate is masked; a multiplier's first bit is set by or."""

@@ -1,4 +1,7 @@
-"""Many trees and models of other libraries: which cases there are, what becomes of one, and what the page says."""
+"""Many trees and models of other libraries: which cases there are, what becomes of one, and what the page says.
+
+Slow: one proof of an ensemble; the fast suite judges the rows and the page.
+"""
 
 import re
 from functools import partial
@@ -32,6 +35,7 @@ def test_every_case_is_there_with_both_compilers() -> None:
         assert f"xgboost, 3 classes, {compiler} -O2" in named
 
 
+@pytest.mark.slow
 def test_one_is_proved_and_its_certificate_checked() -> None:
     made = row(SMALL)
     assert made.proved

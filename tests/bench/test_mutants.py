@@ -1,4 +1,7 @@
-"""The mutation run can tell a suite that notices from one that does not, and says so of each mutant."""
+"""The mutation run can tell a suite that notices from one that does not, and says so of each mutant.
+
+Slow: a strong suite over all mutants; the fast suite has a weak one and one that fails.
+"""
 
 import os
 import subprocess
@@ -64,6 +67,7 @@ def row(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
     return dict(zip(lines[0][1:], map(int, lines[-1][1:]), strict=True))
 
 
+@pytest.mark.slow
 def test_a_strong_suite_kills_every_mutant(tmp_path: Path) -> None:
     done = mutate(tmp_path, STRONG)
     counts = row(done)

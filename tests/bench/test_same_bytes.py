@@ -1,4 +1,7 @@
-"""The steps from a teacher to its firmware give the bytes that are committed: here, and as on other processors."""
+"""The steps from a teacher to its firmware give the bytes that are committed: here, and as on other processors.
+
+Slow: this processor as it is, and every kind of recipe; the fast suite trains as on an older one.
+"""
 
 import json
 from pathlib import Path
@@ -14,6 +17,7 @@ def chosen(*kinds: str) -> dict[str, dict[str, str]]:
     return {kind: COMMITTED[kind] for kind in kinds}
 
 
+@pytest.mark.slow
 def test_on_this_processor_with_all() -> None:
     assert hashes(["mlp", "trigger"], ENVIRONMENTS["this processor"], None) == chosen("mlp", "trigger")
 

@@ -1,4 +1,7 @@
-"""The bench of training over devices: one row a policy and scenario, next to RL-CC's own weights."""
+"""The bench of training over devices: one row a policy and scenario, next to RL-CC's own weights.
+
+Slow: the page as a whole, which trains.
+"""
 
 import re
 import tomllib
@@ -22,6 +25,7 @@ def test_every_variant_is_a_recipe_of_its_own() -> None:
     assert len({variant.name for variant in devices.VARIANTS}) == len(configs)
 
 
+@pytest.mark.slow
 def test_the_page_compares_with_the_weights_that_saw_no_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = devices.Variant("devices", TINY + 'training.scenarios = ["many-to-one:2x16"]', "two updates")
     monkeypatch.setattr(devices, "VARIANTS", (tiny,))

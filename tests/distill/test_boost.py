@@ -1,4 +1,7 @@
-"""Fitting: the joint refit never hurts, limits hold, and data that cannot be fitted is refused in one sentence."""
+"""Fitting: the joint refit never hurts, limits hold, and data that cannot be fitted is refused in one sentence.
+
+Slow: how long fifty trees take.
+"""
 
 import time
 from itertools import pairwise
@@ -9,6 +12,7 @@ import pytest
 from catboost import CatBoostRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.policy.actions import TanhMap
@@ -38,7 +42,7 @@ def noisy(seed: int, rows: int = 300) -> Dataset:
     return dataset(x, y, rng.uniform(0.1, 3.0, rows))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(
     seed=st.integers(0, 10**6),
     trees=st.integers(1, 8),
@@ -165,6 +169,7 @@ def test_the_normal_equations_are_those_of_the_leaf_indicators(sizes: list[int],
     assert np.array_equal(right, indicator.T @ (weight[:, None] * y))
 
 
+@pytest.mark.slow
 def test_fifty_trees_of_depth_six_take_seconds() -> None:
     """Each pair of trees once counted over the square of ALL leaves, 1275 x 10 million: that did not end."""
     options = DistillOptions(trees=50, depth=6, learning_rate=[0.4])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 from test_boost import LOSS, noisy
 
 from decision.ir.arrays import Floats
@@ -24,7 +25,7 @@ from verify.trusted.properties import Monotone
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 3))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_no_monotone_leaves_are_better(seed: int, depth: int, trees: int) -> None:
     """The conditions of Karush, Kuhn and Tucker: the gradient is a sum of the inequalities that bind, each pushing."""
     rng = np.random.default_rng(seed)

@@ -12,6 +12,7 @@ import pytest
 from catboost import CatBoostRegressor
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest, Node, oblivious, unrolled
@@ -81,7 +82,7 @@ def models(draw: st.DrawFn) -> tuple[CatBoostRegressor, list[tuple[int, float]]]
     return model, [split for splits, _ in trees for split in splits]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(models())
 def test_every_border_and_its_neighbours_decide_as_in_catboost(
     found: tuple[CatBoostRegressor, list[tuple[int, float]]],

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from netsim import _core, baselines
 
@@ -223,7 +224,7 @@ def preset(name: str) -> Parameters:
 
 
 @pytest.mark.parametrize("name", ["dcqcn", "dcqcn-hpcc", "dcqcn-original"])
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(data=st.data())
 def test_presets(name: str, data: Any) -> None:
     us = 1_000_000

@@ -1,4 +1,7 @@
-"""Engines that decide one event at a time: a delay bit for bit where nothing waits, else as queueing theory has it."""
+"""Engines that decide one event at a time: a delay bit for bit where nothing waits, else as queueing theory has it.
+
+Slow: two further loads of the queue of theory.
+"""
 
 from typing import Any
 
@@ -89,6 +92,7 @@ def served(constant: Any, load: float, engines: Engines) -> tuple[dict[str, floa
     return run.metrics(), run.engine_events(), run.metrics()["engine_events"] / 8 / (last * 1e-6)
 
 
+@pytest.mark.slow_except("0.6")
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
 def test_events_wait_as_in_an_md1_queue(constant, load: float) -> None:
     """Mean wait: load S / (2 (1 - load)) (Pollaczek-Khinchine); places taken: arrivals x wait (Little)."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.interfaces import LONG_FLOW
@@ -80,7 +81,7 @@ def test_no_flow_begins_before_those_that_it_waits_for_have_ended(name, fabric):
     gaps=st.lists(st.sampled_from([0, 20 * US]), min_size=1, max_size=3),
     seed=st.integers(0, 2**31),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_jobs_go_on_in_order(edges, gaps, seed):
     """Edges lead from lower to higher flows of the same job, so that there is no circle."""
     of = tuple(flow % len(gaps) for flow in range(12))

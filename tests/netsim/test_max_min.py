@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from reproducible import examples
 
 from netsim import _core
 
@@ -42,7 +43,7 @@ def networks(draw: st.DrawFn) -> tuple[list[float], Paths, list[bool]]:
     return capacity, paths, draw(st.lists(st.booleans(), min_size=len(paths), max_size=len(paths)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(networks())
 def test_definition(network: tuple[list[float], Paths, list[bool]]) -> None:
     """No link carries too much, and each flow crosses a full link on which no flow is faster."""

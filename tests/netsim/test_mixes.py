@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from netsim import Cohort, Mix, Network, Part, Simulation, baselines, simulate
@@ -50,7 +51,7 @@ def test_two_parts_of_one_policy_are_that_policy_alone(name, scenario):
     classes=st.booleans(),
     seed=st.integers(0, 2**31),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_packets_and_flows_add_up(names, cut, classes, seed):
     percents = [cut // (len(names) - 1)] * (len(names) - 1)
     percents = [100 - sum(percents), *percents]

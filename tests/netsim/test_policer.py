@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from netsim import Network, Simulation, baselines
@@ -26,7 +27,7 @@ def run(gbps, burst, name="dcqcn", scenario="many-to-one:4", until_ps=2 * MS, **
     name=st.sampled_from(["dcqcn", "swift", "cubic"]),
     transport=st.sampled_from(["go-back-n", "selective-repeat"]),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_no_more_passes_than_the_rate_and_the_bucket_allow(gbps, burst, name, transport):
     simulation = run(gbps, burst, name, transport=transport)
     counts = simulation.window()["counts"]

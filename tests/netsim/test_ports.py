@@ -1,4 +1,7 @@
-"""Switch ports: a FIFO that knows departures beforehand, one that picks packet by packet, and what classes add."""
+"""Switch ports: a FIFO that knows departures beforehand, one that picks packet by packet, and what classes add.
+
+Slow: a port that picks beside a FIFO in three networks.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -64,6 +67,7 @@ def everything(run: Simulation) -> dict[str, Any]:
 steerers = st.sampled_from(["steering", "dcqcn-hpcc", "hpcc", "dctcp", "swift"])
 
 
+@pytest.mark.slow
 @given(networks, scenarios(), st.integers(0, 2**32), steerers)
 def test_a_port_that_picks_is_a_fifo_where_it_has_no_choice(steering, network, scenario, seed, who) -> None:
     """Marks and telemetry at dequeue, which a FIFO works out at the end of the link, are those of one that serves."""

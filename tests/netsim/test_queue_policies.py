@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from queue_actions import FOUR as CHOICE
 from queue_actions import GROUPS, LEVEL
+from reproducible import examples
 
 from decision.ir.forest import Branch, Forest, Leaf
 from decision.ir.interfaces import QUEUE_MARKING
@@ -188,7 +189,7 @@ def test_a_student_at_queues_decides_by_the_rows_of_its_records(action: dict[str
 SIGNAL = st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 30).flatmap(lambda n: st.integers(0, 2**n)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(SIGNAL, SIGNAL, SIGNAL), min_size=1, max_size=8), st.integers(1, 2**31 - 1), st.randoms())
 def test_the_interpreter_in_cxx_is_the_one_in_numpy(
     events: list[tuple[int, int, int]], capacity: int, random: Any

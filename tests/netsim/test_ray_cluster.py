@@ -1,6 +1,8 @@
 """Trials on the nodes of a Ray cluster: the same bytes, what a lost worker or node costs, and who is refused.
 
 One cluster of two nodes on this machine for all tests of this file: a start takes seconds.
+
+Slow: what needs the cluster; refused addresses and heads need none.
 """
 
 import fcntl
@@ -81,6 +83,7 @@ def kept(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_two_nodes_give_the_same_bytes_as_this_process(two: Two, tmp_path: Path) -> None:
     others = [replace(TRIAL, scenario="websearch:60%"), replace(TRIAL, policy=baselines.by_name("hpcc"))]
     several = [*(replace(TRIAL, seed=seed) for seed in range(6)), *others]
@@ -112,11 +115,13 @@ def meet(task: tuple[str, int]) -> str:
     return str(ray.get_runtime_context().get_node_id())
 
 
+@pytest.mark.slow
 def test_what_a_task_raises_is_raised_here(two: Two) -> None:
     with pytest.raises(InputError, match="unknown scenario"):
         run([replace(TRIAL, scenario="nowhere:4")], named("ray"))
 
 
+@pytest.mark.slow
 def test_a_library_that_decides_travels_with_its_trial(two: Two, tmp_path: Path) -> None:
     """A path of this machine is nothing to another: what it leads to is sent."""
     library = tmp_path / "policy.so"
@@ -130,6 +135,7 @@ def read_elsewhere(task: tuple[Path, str]) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_its_task_only_and_a_trial_is_begun_again(two: Two, tmp_path: Path) -> None:
     tasks = [(tmp_path / "never", False), (tmp_path / "once", True)]
     answers = dict(Ray().answers(end_once, [(str(path), ends) for path, ends in tasks]))
@@ -147,12 +153,23 @@ def end_once(task: tuple[str, bool]) -> str:
     return "done"
 
 
+@pytest.mark.slow
 def test_a_node_of_another_build_is_refused(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     other = replace(build(), code="0123456789abcdef")
     monkeypatch.setattr(ray_cluster, "build", lambda: other)
     with pytest.raises(InputError) as error:
         run([TRIAL], named("ray"))
     assert any(f"node {node} " in str(error.value) for node in (two.head, two.other))
+    assert str(build()) in str(error.value)
+    assert str(other) in str(error.value)
+
+
+def test_another_build_is_refused_by_what_a_node_answers() -> None:
+    """Without a cluster: a node's own answer to a caller of another build."""
+    other = replace(build(), code="0123456789abcdef")
+    assert ray_cluster._foreign(build()) is None
+    with pytest.raises(InputError) as error:
+        ray_cluster._refuse(ray_cluster._foreign(other), other)
     assert str(build()) in str(error.value)
     assert str(other) in str(error.value)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from netsim import Failure, Mix, Network, Part, Simulation, baselines, network_file, simulate, topology
@@ -49,7 +50,7 @@ def test_holding_packets_changes_nothing_where_none_overtakes_another():
     classes=st.booleans(),
     seed=st.integers(0, 2**31),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_no_packet_crosses_a_link_that_is_down_and_none_is_lost_sight_of(link, name, reroute, spray, classes, seed):
     weights = (1, 1) if classes else (1,)
     net = failing(

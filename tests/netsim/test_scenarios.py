@@ -1,4 +1,7 @@
-"""Who sends what to whom."""
+"""Who sends what to whom.
+
+Slow: what a paper says of mild short flows.
+"""
 
 import re
 from pathlib import Path
@@ -7,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from netsim import Network, Scenario, Simulation, baselines, scenarios, simulate, topology, workloads
@@ -89,6 +93,7 @@ def test_mild_short_flows_are_shorter_and_rarer() -> None:
     assert scenarios.parse("long-short-mild:128@star:6").hosts == 6
 
 
+@pytest.mark.slow
 def test_mild_short_flows_make_hpcc_and_swift_drop_what_pcc_rl_says() -> None:
     """[PCCRL] table 8: 0.4 and 0.3 Gb/s at 128 flows, 1.1 and 1.2 at 1024; one round in 180 ms, within a third."""
     hpcc, swift = "hpcc-max-stage-5", "swift-htsim"
@@ -145,7 +150,7 @@ def test_short_flows_keep_their_bytes_at_another_packet_size() -> None:
 
 
 @given(st.integers(1, 8192), st.integers(1, 5 * 10**7), st.sampled_from([512, 1024, 4096]))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_an_incast_sends_its_bytes_and_is_over_before_it_comes_back(senders: int, size: int, payload: int) -> None:
     network = Network(payload_bytes=payload)
     scenario = scenarios.incast(senders, size, network=network)
@@ -170,7 +175,7 @@ def test_incast_sizes() -> None:
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(1, 287))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_an_incast_in_a_fabric_draws_distinct_machines(seed: int, senders: int) -> None:
     scenario = scenarios.instantiate(f"incast:{senders}@acc-fabric", seed, MS, Network())
     hosts, receiver = scenario.column("host"), np.unique(scenario.column("receiver"))
@@ -325,7 +330,7 @@ rows = st.builds(
 
 
 @given(st.lists(rows, min_size=1, max_size=20))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_columns_hold_what_rows_say(given_rows: list[Flow]) -> None:
     flows = tuple(sorted(given_rows, key=lambda flow: flow.host))
     scenario = Scenario("drawn", 8192, 8192, flows)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from netsim import Failure, Mix, Network, Part, Scenario, Simulation, baselines
@@ -81,7 +82,7 @@ def test_a_gap_waits_for_what_may_only_be_late():
     policed=st.booleans(),
     seed=st.integers(0, 2**31),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_every_loss_is_repeated_once(steering, hosts, packets, name, classes, policed, seed):
     """A packet is sent once, and again for each time that it was dropped; more only after a timeout."""
     network = Network(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.ir.tape import FloatOp, Names, Reading, TapeBuilder, evaluate
 from netsim import _core
@@ -43,7 +44,7 @@ def in_cxx(tape, event, known, in_force):
     return core.observations(1)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(U32, U32, FLOATS, U32)
 def test_cxx_and_numpy_agree_to_the_bit(a: int, b: int, known: float, in_force: int) -> None:
     t = TapeBuilder(Names(("a", "b"), ("k",)))

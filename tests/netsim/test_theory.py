@@ -1,4 +1,7 @@
-"""Whole runs against what queueing theory and the algorithms' own papers predict."""
+"""Whole runs against what queueing theory and the algorithms' own papers predict.
+
+Slow: two further loads of the queue of theory.
+"""
 
 from math import sqrt
 
@@ -16,6 +19,7 @@ PACKET_US = 1106 * 80e-6
 BASE_RTT_US = 4.0 + 4.185  # of a data packet and its ACK; the probe's base RTT is 8.192 us
 
 
+@pytest.mark.slow_except("0.6")
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])
 def test_poisson_arrivals_wait_as_in_an_md1_queue(load: float) -> None:
     """One-packet flows from a thousand hosts to one port: mean wait load S / (2 (1 - load)) (Pollaczek-Khinchine)."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from netsim import Network, Simulation, baselines, topology
@@ -42,7 +43,7 @@ def shortest(fabric: Topology, start: int, end: int) -> int:
 
 
 @given(fabrics(), st.integers(0, 2**63), st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_paths_are_connected_and_shortest(fabric: Topology, seed: int, random) -> None:
     hosts = np.array([random.randrange(fabric.hosts) for _ in range(30)])
     receivers = np.array([random.randrange(fabric.receivers) for _ in range(30)])
@@ -119,7 +120,7 @@ def test_control_frames_take_each_links_delay_and_their_time_on_it() -> None:
 
 
 @given(fabrics())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_base_rtt_is_that_of_a_probe_behind_a_packet(fabric: Topology) -> None:
     """Two frames through FIFO ports, one event after another, on one path of each pair of machines."""
     host, receiver = (pairs.ravel() for pairs in np.meshgrid(np.arange(fabric.hosts), np.arange(fabric.receivers)))

@@ -1,4 +1,7 @@
-"""Trials: the same bytes wherever they run, a key of all that counts, and a run that a lost process does not end."""
+"""Trials: the same bytes wherever they run, a key of all that counts, and a run that a lost process does not end.
+
+Slow: three deaths of a worker; the fast suite has one.
+"""
 
 import os
 import pickle
@@ -122,6 +125,7 @@ def test_progress_estimates_the_rest_from_what_ran(tmp_path: Path, monkeypatch: 
     ]
 
 
+@pytest.mark.slow
 def test_three_deaths_are_one_sentence_and_the_others_are_kept(tmp_path: Path) -> None:
     others = [TRIAL, replace(TRIAL, seed=4)]
     keep = Kept(tmp_path / "kept")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from netsim import workloads
@@ -68,7 +69,7 @@ def test_drawn_sizes_follow_the_points(name: str) -> None:
 
 
 @given(st.sampled_from(EACH), st.integers(1, 100), st.integers(2, 300), st.sampled_from([25, 100, 400]), st.integers(0))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_the_load_is_payload_over_the_hosts_links(name: str, load: int, hosts: int, gbps: int, seed: int) -> None:
     """Number of flows and bytes of a Poisson process, within five standard deviations."""
     flows = 5000
@@ -113,7 +114,7 @@ def test_size_destination_and_time_are_independent() -> None:
 
 
 @given(st.integers(0, 2**63), st.integers(1, 100))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_the_same_seed_draws_the_same_flows_and_a_longer_run_only_more(seed: int, load: int) -> None:
     short, again, longer = (draw("websearch", load, seed=seed, flows=flows) for flows in (300, 300, 70_000))
     count = short.start_ps.size

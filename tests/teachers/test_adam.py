@@ -1,4 +1,7 @@
-"""Adam that is the same on every processor: each operation gives the nearest float, and it resumes to the bit."""
+"""Adam that is the same on every processor: each operation gives the nearest float, and it resumes to the bit.
+
+Slow: the long comparison with PyTorch's Adam.
+"""
 
 from math import sqrt
 
@@ -50,6 +53,7 @@ def test_each_operation_gives_the_nearest_float() -> None:
     assert its[0].detach().numpy().ravel().tolist() == [float(x) for x in expected]
 
 
+@pytest.mark.slow
 def test_it_goes_where_pytorchs_goes() -> None:
     ours, theirs = parameters(), parameters()
     for its, kernels in ((ours, "any"), (theirs, "intel")):

@@ -1,4 +1,7 @@
-"""DDPG: what it descends, what it is rewarded for, and that the same recipe gives the same weights."""
+"""DDPG: what it descends, what it is rewarded for, and that the same recipe gives the same weights.
+
+Slow: that it learns; the fast suite trains and resumes.
+"""
 
 import tomllib
 from pathlib import Path
@@ -82,6 +85,7 @@ def test_the_reward_is_what_follows_over_what_went_before() -> None:
     assert rows.reward == pytest.approx([2.0, 1.0, 1.0, 0.2], rel=0.02)
 
 
+@pytest.mark.slow
 def test_it_learns_which_action_is_worth_most() -> None:
     """One step, no future: the reward falls with the distance of the action from 0.5, whatever is seen."""
     small = config(batch=64, gamma=0.0, learning_rate=1e-3, critic_learning_rate=3e-3)

@@ -1,4 +1,7 @@
-"""DDQN: transitions close where the same agent decides next, the loss is the paper's, training repeats and resumes."""
+"""DDQN: transitions close where the same agent decides next, the loss is the paper's, training repeats and resumes.
+
+Slow: that it learns; the fast suite trains and resumes.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -116,6 +119,7 @@ def test_groups_of_outputs_share_a_goal_and_each_learns_its_own() -> None:
     assert float(alone.detach()) == float(loss(network, target, batch, 0.5, (4,)).detach()) != float(found.detach())
 
 
+@pytest.mark.slow
 def test_values_of_a_known_chain_are_learnt() -> None:
     """Two states; row 1 goes to the other one, any other row stays. Staying in the second pays 1, all else 0: its value
     is 1 / (1 - 0.8) = 5, the first's 0.8 x 5 = 4."""

@@ -1,4 +1,7 @@
-"""A trigger is learnt after its policy, which stays; and what a recipe has to say of it."""
+"""A trigger is learnt after its policy, which stays; and what a recipe has to say of it.
+
+Slow: that the policy learns first.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -67,6 +70,7 @@ def config(**changes: Any) -> DdqnConfig:
     )
 
 
+@pytest.mark.slow
 def test_the_policy_learns_first_and_stays_as_it_is(tmp_path: Path) -> None:
     told: list[str] = []
     report = train(config(), tmp_path / "both", progress=told.append)

@@ -1,4 +1,7 @@
-"""Which kernels a process computes with: those that the recipe asks for, on a processor of any make."""
+"""Which kernels a process computes with: those that the recipe asks for, on a processor of any make.
+
+Slow: kernels of one make against those of another; the fast suite trains as on an old processor.
+"""
 
 import os
 import subprocess
@@ -66,10 +69,12 @@ def products() -> dict[str, str]:
     return {kernels: printed(asked_for(kernels)) for kernels in ("any", "intel", "amd")}
 
 
+@pytest.mark.slow
 def test_either_is_what_mkl_takes_on_some_make(products: dict[str, str]) -> None:
     assert not TRIED or products["intel"] != products["amd"] == printed(UNTOUCHED)
 
 
+@pytest.mark.slow
 def test_what_every_processor_has_is_of_no_make(products: dict[str, str]) -> None:
     assert not TRIED or products["any"] not in (products["intel"], products["amd"])
 
@@ -82,10 +87,12 @@ def test_any_processor_ends_in_the_same_weights(tmp_path: Path, monkeypatch: pyt
     assert trained("any", **OLD) == here
 
 
+@pytest.mark.slow
 def test_a_training_computes_with_those_of_its_recipe() -> None:
     assert not TRIED or trained("intel", "adpg") != trained("amd", "adpg")
 
 
+@pytest.mark.slow_except("any-others0")
 @pytest.mark.parametrize(("first", "others"), [("any", ("intel", "amd")), ("intel", ("any", "amd"))])
 def test_whoever_computed_first_has_chosen(first: str, others: tuple[str, ...]) -> None:
     script = """

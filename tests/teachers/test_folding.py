@@ -8,6 +8,7 @@ import pytest
 import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 import teachers
 from decision.policy.input_layout import InputLayout
@@ -25,7 +26,7 @@ def first_layer(weights: Weights, rows: Any) -> Any:
     return rows @ weights[name].T.astype(np.float64) + bias
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_the_first_layer_sees_what_it_saw(make_policy: Any, data: st.DataObject) -> None:
     lstm = data.draw(st.sampled_from([None, 5]))

@@ -1,4 +1,7 @@
-"""Learning where agents decide: each switch its own network, exchanged experience, exploring that decays."""
+"""Learning where agents decide: each switch its own network, exchanged experience, exploring that decays.
+
+Slow: training between runs; the fast suite trains online.
+"""
 
 import csv
 from pathlib import Path
@@ -115,6 +118,7 @@ def going_on(teacher: Path, **ddqn: Any) -> DdqnConfig:
 ONLINE: dict[str, Any] = {"exchange": "1 ms", "updates": 5, "exploration": 0.5, "exploration_decay": 0.5}
 
 
+@pytest.mark.slow_except("online")
 @pytest.mark.parametrize("how", [{}, ONLINE], ids=["between runs", "online"])
 def test_training_goes_on_from_a_teacher_also_resumed(start: Path, tmp_path: Path, how: dict[str, Any]) -> None:
     asked = going_on(start, **how)

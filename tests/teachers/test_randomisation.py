@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from reproducible import examples
 
 from decision.devices import FOLDER, load_device
 from netsim import Network, Simulation, assembly
@@ -42,7 +43,7 @@ def test_nothing_drawn_is_the_default() -> None:
     assert (around.scenario, around.network, around.decision_latency_ps) == ("many-to-one:4", Network(), 900_000)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(["many-to-one:4", "incast:4", "many-to-one:8@fat-tree:4:25"]))
 def test_every_draw_is_a_network_that_can_be_run(seed: int, name: str) -> None:
     one, two = (draw(name, EVERYTHING, np.random.default_rng(seed), seed, 5 * MS) for _ in range(2))
@@ -99,7 +100,7 @@ def test_first_rates_are_even_on_a_logarithmic_scale() -> None:
 CARDS = ["ideal", "bluefield3:1", "bluefield3:4", "bluefield3"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 2**32))
 def test_a_drawn_device_is_added_to_what_is_drawn_without_it(seed: int) -> None:
     """The same draws in front of it, so that a recipe without devices draws as before."""

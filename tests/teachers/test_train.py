@@ -1,4 +1,7 @@
-"""ADPG: the gradient is the one of the paper, training improves a policy, and a resumed run is the same run."""
+"""ADPG: the gradient is the one of the paper, training improves a policy, and a resumed run is the same run.
+
+Slow: further recipes of resumed and short trainings, and traffic that changes.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -94,6 +97,7 @@ def test_saturated_in_the_wrong_direction_finds_back(make_config: Any) -> None:
         assert bool(network.out.weight.grad.abs().max() > 0) is moves
 
 
+@pytest.mark.slow_except("None")
 @pytest.mark.parametrize("lstm", [None, 8])
 def test_short_training_improves_the_policy(tmp_path: Path, make_config: Any, lstm: int | None) -> None:
     config = make_config(episodes=6, lstm=lstm, segments=25)
@@ -122,6 +126,7 @@ CHANGING: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow_except("None-options0", "4-options1")
 @pytest.mark.parametrize(("lstm", "options"), [(None, {}), (4, {}), (None, CHANGING), (4, CHANGING)])
 def test_resumed_run_is_bit_equal(tmp_path: Path, make_config: Any, lstm: int | None, options: dict[str, Any]) -> None:
     config = make_config(lstm=lstm, **options)
@@ -150,6 +155,7 @@ def test_a_recipe_is_judged_in_changing_traffic_too(make_config: Any) -> None:
     assert cost_of(v, measured[:2]) == pytest.approx((measured[0].cost + measured[1].cost) / 2)
 
 
+@pytest.mark.slow
 def test_traffic_that_changes_has_a_weight_of_its_own(tmp_path: Path, make_config: Any) -> None:
     def trained(name: str, scenario: str, weight: float) -> str:
         config = make_config(1, scenarios=["many-to-one:2", scenario], segments=4, changing_weight=weight)
@@ -159,6 +165,7 @@ def test_traffic_that_changes_has_a_weight_of_its_own(tmp_path: Path, make_confi
     assert trained("c", "many-to-one:4", 1.0) == trained("d", "many-to-one:4", 0.25)
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_teacher(tmp_path: Path, make_config: Any) -> None:
     one = train(make_config(episodes=1), tmp_path / "a").teacher
     assert train(make_config(episodes=1, seed=6), tmp_path / "b").teacher.hash != one.hash

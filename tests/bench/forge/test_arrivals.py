@@ -1,4 +1,7 @@
-"""A witness of a run is another true one where the run from it takes as many decisions."""
+"""A witness of a run is another true one where the run from it takes as many decisions.
+
+Slow: a run without an end; the fast suite has runs that end.
+"""
 
 import json
 from types import SimpleNamespace
@@ -71,6 +74,7 @@ def test_a_run_starts_with_a_context_at_its_first_rate(
         decisions(case.files, claim["asked"], claim["findings"][0]["witness"] | change)
 
 
+@pytest.mark.slow
 def test_a_run_without_an_end_shows_nothing(subject: ForgerySubject) -> None:
     case = case_of(subject, split(1, 0, RISE, RISE), split(3, 300, -1, 1))
     claim = claimed(case, ASKED[1])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.interface import STORAGE_RANGE
@@ -127,7 +128,7 @@ def assert_near(feature, floats, integers) -> None:
 
 @pytest.mark.parametrize("case", CARRYING)
 @given(event=decisions())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_integers_are_the_reference_decision_by_decision(case, event):
     feature = CARRYING[case]
     rows, known = recorded(event).integer_rows(observation(feature), PARAMS)
@@ -140,7 +141,7 @@ def test_integers_are_the_reference_decision_by_decision(case, event):
 
 @pytest.mark.parametrize("case", CARRYING)
 @given(event=decisions())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_floats_lie_at_their_integers(case, event):
     feature, seen = CARRYING[case], observation(CARRYING[case])
     rows, _ = recorded(event).integer_rows(seen, PARAMS)
@@ -157,7 +158,7 @@ def test_floats_lie_at_their_integers(case, event):
 
 @pytest.mark.parametrize("case", CARRYING)
 @given(event=decisions(), words=st.lists(WORDS, min_size=4, max_size=4))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_no_corrupted_context_leads_out_of_a_range(case, event, words):
     observer = build_observer(observation(CARRYING[case]))
     count = len(event["cnp_count"])
@@ -206,7 +207,7 @@ def test_two_features_share_what_they_carry():
 
 
 @given(event=decisions())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_level_is_clipped_in_both_meanings(event):
     clipped = {"kind": "level", "signal": "sent_bytes", "unit": 256, "fraction_bits": 2}
     clipped |= {"at_least": 3.25, "at_most": 1000.5}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from bench.same_bytes import ENVIRONMENTS
 from decision.ir import exact
@@ -39,7 +40,7 @@ def test_functions_are_right_to_three_units_in_the_last_place(name: str, x: Any)
     ("name", "low", "high"), [("exp", -900.0, 900.0), ("log", 5e-324, 1.7e308), ("log1p", -0.9999999, 1.7e308)]
 )
 @given(data=st.data())
-@settings(max_examples=1000)
+@settings(max_examples=examples(1000))
 def test_a_float_has_the_bits_of_an_array(name: str, low: float, high: float, data: st.DataObject) -> None:
     x, function = data.draw(st.floats(low, high) | st.sampled_from([low, high, 1.0, 0.5, 1e-300])), getattr(exact, name)
     value = function(x)
@@ -56,7 +57,7 @@ def test_ends() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 200), st.integers(1, 3))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_a_definite_system_is_solved(seed: int, size: int, sides: int) -> None:
     rng = np.random.default_rng(seed)
     root, right = rng.normal(size=(size, size)), rng.normal(size=(size, sides))
@@ -109,7 +110,7 @@ def test_an_older_processor_has_the_same_bits() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(2, 9))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_what_lies_between_is_on_the_line(seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     at, values = np.sort(rng.random(count)), np.sort(rng.random(count))

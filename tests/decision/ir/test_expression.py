@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.formats import FEATURE_LIMIT, U32_MAX
@@ -50,7 +51,7 @@ def event(**signals):
     return dict.fromkeys(SIGNALS, 0) | signals
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(U32, UNITS, st.integers(0, 16))
 @example(U32_MAX, 1, 16)
 @example(U32_MAX, 2**31, 16)
@@ -80,7 +81,7 @@ def test_the_greatest_signal_gives_the_highest_level_in_units_of_a_power_of_two(
     assert feature.expression(observation(feature).place).highest == k
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(U32, U32, st.integers(0, 12), st.integers(1, 12), st.booleans())
 @example(U32_MAX, U32_MAX, 0, 1, False)
 @example(0, 0, 0, 8, False)
@@ -99,7 +100,7 @@ def test_a_ratio_is_the_exact_floor_of_its_float(of, over, of_bits, bits, parame
     assert f == min((of >> of_bits) / max(over // unit, 1), 1.0)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(U32, st.integers(1, 2**12), st.integers(2, 20))
 @example(20_000, 20_000, 10)
 @example(20_001, 20_000, 10)

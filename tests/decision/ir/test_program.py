@@ -9,6 +9,7 @@ import pytest
 from drawing import drawn_programs, drawn_students, random_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest, oblivious
@@ -50,7 +51,7 @@ def exact(program, event, params, state):
     return values
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(drawn_programs(), st.integers(0, 2**32))
 def test_every_value_is_exact_and_within_its_range(program, seed):
     inputs = random_inputs(program, 24, seed)
@@ -62,7 +63,7 @@ def test_every_value_is_exact_and_within_its_range(program, seed):
         assert [int(values[row]) for values in traced] == exact(program, *one)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(drawn_students(), st.integers(0, 2**32))
 def test_ranges_of_whole_decisions_hold_for_any_bit_pattern(student, seed):
     program = student.program()
@@ -76,7 +77,7 @@ def test_json_round_trip(program):
     assert again == program
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(drawn_students())
 def test_decisions_survive_json(student):
     assert Program.from_json(json.loads(json.dumps(student.program().to_json()))) == student.program()

@@ -1,9 +1,13 @@
-"""The states that a student can run into: none is invented, none is left out, and no interval is too narrow."""
+"""The states that a student can run into: none is invented, none is left out, and no interval is too narrow.
+
+Slow: further lags, and the same cells from the same seed.
+"""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
@@ -68,7 +72,7 @@ def walk(made, seed, flows=300, steps=30):
 
 
 @given(drawn())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_no_flow_runs_into_a_cell_that_was_not_looked_into(made: Student) -> None:
     found = states(made, 1)
     assert found.closed
@@ -77,7 +81,7 @@ def test_no_flow_runs_into_a_cell_that_was_not_looked_into(made: Student) -> Non
 
 
 @given(drawn())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_past_actions_are_the_students_own(made: Student) -> None:
     found = states(made, 1)
     own = {0, *np.rint(found.actions * 2**16).astype(int).tolist()}
@@ -85,7 +89,7 @@ def test_past_actions_are_the_students_own(made: Student) -> None:
 
 
 @given(drawn())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_there_is_a_state_on_both_sides_of_every_threshold_of_the_newest_signal(made: Student) -> None:
     values = set(states(made, 1).rows[:, 1].tolist())
     for threshold in made.forest.thresholds().get(1, []):
@@ -106,6 +110,7 @@ def many(window: int, seed: int = 3) -> Student:
     return student(trees, window)
 
 
+@pytest.mark.slow_except("0")
 @pytest.mark.parametrize("lag", range(4))
 def test_a_narrow_interval_is_hit_also_where_cells_are_too_many(lag: int) -> None:
     """Behind it, whatever the other features are: in the company of every interval of the newest signal."""
@@ -122,6 +127,7 @@ def test_a_narrow_interval_is_hit_also_where_cells_are_too_many(lag: int) -> Non
     assert set(hit[:, 1].tolist()) == ({at + 1} if lag == 0 else set(newest.tolist()))
 
 
+@pytest.mark.slow
 def test_the_same_seed_looks_into_the_same_cells() -> None:
     made = many(4)
     first, second, other = states(made, 1), states(made, 1), states(made, 2)

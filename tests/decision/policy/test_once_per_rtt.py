@@ -6,6 +6,7 @@ from drawing import ACTIONS, FEATURES, drawn_students, make_student
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from reproducible import examples
 
 from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import FLOW_RATE, LINE_RATE_Q30, flow_interface
@@ -28,7 +29,7 @@ def late(decided_ns: int, sent_ns: int, rate: int = 1000) -> int:
 
 
 @given(WORDS, WORDS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_request_from_before_the_last_decision_is_late(decided_ns: int, sent_ns: int) -> None:
     assert late(decided_ns, sent_ns) == (1 <= (decided_ns - sent_ns) & U32_MAX <= WINDOW)
 
@@ -53,7 +54,7 @@ def with_rule(student: Student, *, start: bool, cap: bool, told: bool) -> tuple[
 
 
 @given(drawn_students(windows=3, trees=3), st.booleans(), st.booleans(), st.booleans(), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_late_answers_change_nothing_and_others_decide_as_ever(student, start, cap, told, data) -> None:
     """Whatever the context holds: a late answer leaves every field, and gives the rate in force; any other gives the
     knobs and the fields that the program without the rule gives, and keeps when it came."""

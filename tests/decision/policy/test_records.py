@@ -5,6 +5,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, make_student
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.formats import FEATURE_LIMIT
@@ -82,7 +83,7 @@ def walked(trajectories, window, now, initial, kinds=KINDS):
     return np.array(rows).reshape(len(rows), window * len(kinds)), np.array(valid, dtype=bool)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(recorded(), st.integers(1, 4))
 def test_integer_rows_are_the_walk(records, window):
     trajectories, obs = Trajectories.of(records), observation(window)
@@ -97,7 +98,7 @@ def test_integer_rows_are_the_walk(records, window):
     assert np.array_equal(rows[valid], np.minimum(wanted[whole], FEATURE_LIMIT - 1))
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(recorded(), st.integers(1, 4))
 def test_float_rows_are_the_walk_and_valid_where_the_integer_rows_are(records, window):
     trajectories, obs = Trajectories.of(records), observation(window)
@@ -112,7 +113,7 @@ def test_float_rows_are_the_walk_and_valid_where_the_integer_rows_are(records, w
     assert np.array_equal(valid, trajectories.integer_rows(obs, PARAMS)[1])
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(recorded(), st.integers(1, 3))
 def test_float_and_integer_rows_agree(records, window):
     """Undone, each integer is the float to within its format."""

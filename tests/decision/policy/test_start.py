@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from reproducible import examples
 
 from decision.ir.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase, base_rtt_recip_q42
 from decision.ir.interpret import trace
@@ -175,7 +176,7 @@ RATES = st.integers(1, LINE_RATE_Q30)
 INFLATIONS_Q10 = st.integers(0, 2**24)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(data=st.data())
 def test_every_context_is_one_of_the_four_phases_whatever_an_operator_sets(data):
     ranges = {name: RATES if name.endswith("q30") else INFLATIONS_Q10 for name in PARAMS}

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from drawing import FEATURES, drawn_students, make_student
 from hypothesis import HealthCheck, given, settings
+from reproducible import examples
 
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
@@ -14,7 +15,7 @@ from decision.policy import student as module
 from decision.policy.student import NAME, load_student
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn_students())
 def test_round_trip(tmp_path, student):
     student.save(tmp_path)

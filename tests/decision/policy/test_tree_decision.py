@@ -7,6 +7,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, drawn_students, make_student, random_inputs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest, branches, oblivious, unrolled
@@ -93,7 +94,7 @@ ZERO = {"rate_q30": 0, "congestion_q20_1": 0, "action_1": 0, "action_2": 0}
 DEFAULT = {"base_rtt_recip_q42": 2**29, "rate_min_q30": 1074, "rate_max_q30": 2**30 - 1, "rate_initial_q30": 2**30 - 1}
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(seed=st.integers(0, 3), event=st.one_of(near, events), params=parameters, flow=contexts)
 @example(0, dict.fromkeys(FLOW_RATE.event_names, 0), DEFAULT, ZERO)
 @example(
@@ -147,7 +148,7 @@ def test_parameters_of_zero_give_the_least_rate_not_the_greatest():
     assert int(got[0]) == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(drawn_students(), st.integers(0, 2**32))
 def test_whatever_the_context_holds_the_new_one_is_in_range(student, seed):
     """A context corrupted by a bit flip heals: within the operator's limits the rate is, always."""
@@ -168,7 +169,7 @@ def test_whatever_the_context_holds_the_new_one_is_in_range(student, seed):
         assert least <= context[s.name].min() <= context[s.name].max() <= most
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(drawn_students())
 def test_features_that_no_tree_looks_at_are_neither_computed_nor_stored(student):
     program = student.program()

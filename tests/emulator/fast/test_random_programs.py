@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import both, drawn_function, engine, inputs, linked
+from reproducible import examples
 
 from emulator.fast.machine import STATES
 from emulator.job import State
@@ -74,7 +75,7 @@ def test_drawn_programs_wait_as_long_for_memories(name: str, data: st.DataObject
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*ENGINES, *OTHERS])
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(data=st.data())
 def test_many_drawn_programs_take_the_same_cycles(name: str, data: st.DataObject) -> None:
     compare((ENGINES | OTHERS)[name], data, calls=64)
@@ -82,7 +83,7 @@ def test_many_drawn_programs_take_the_same_cycles(name: str, data: st.DataObject
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*WAITING, *MORE_WAITING])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_many_drawn_programs_wait_as_long_for_memories(name: str, data: st.DataObject) -> None:
     compare((WAITING | MORE_WAITING)[name], data, calls=24, states=STATES)

@@ -1,4 +1,7 @@
-"""The environments: the libraries' own checks, and the same run as with the policy inside the simulator."""
+"""The environments: the libraries' own checks, and the same run as with the policy inside the simulator.
+
+Slow: two further networks.
+"""
 
 import re
 import subprocess
@@ -99,6 +102,7 @@ def test_a_policy_outside_makes_the_run_of_the_same_policy_inside(make_policy) -
 LIMITED = Network(device_limit=0.02, device_limit_from_ps=4 * MS, device_limit_for_ps=3 * MS)
 
 
+@pytest.mark.slow_except("long-short:6-network1-False", "long-short:6-network3-True")
 @pytest.mark.parametrize(
     ("scenario", "network", "told"),
     [

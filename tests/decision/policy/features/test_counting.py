@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from reproducible import examples
 from wording import Wording
 
 from decision.artefact.errors import InputError
@@ -43,7 +44,7 @@ def events(slots: list[tuple[int, int]], own: int) -> dict[str, int]:
 SLOTS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=4, max_size=6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(SLOTS, st.integers(0, 3))
 def test_a_count_is_of_the_slots_that_hold_the_values(slots: list[tuple[int, int]], own: int) -> None:
     def number(path: int) -> int:

@@ -12,6 +12,7 @@ from drawing import FEATURES
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from reproducible import examples
 
 from decision.ir.formats import ACTION_BITS, FEATURE_LIMIT, U32_MAX
 from decision.ir.interfaces.flow_rate import base_rtt_recip_q42
@@ -135,7 +136,7 @@ def pairs(draw):
 
 
 @pytest.mark.parametrize("name", CURRENT)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(ab=st.one_of(pairs(), st.tuples(raw, raw)), path=paths)
 def test_integers_never_contradict_the_floats_order_beyond_quantisation(name, ab, path):
     a, b = ab
@@ -151,7 +152,7 @@ def test_integers_never_contradict_the_floats_order_beyond_quantisation(name, ab
 
 
 @pytest.mark.parametrize("name", CURRENT)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(row=raw, path=paths)
 def test_integers_are_the_floats_to_within_quantisation(name, row, path):
     """Stronger than order: undone, the integer is the float value (where neither saturates)."""
@@ -173,7 +174,7 @@ def test_integers_are_the_floats_to_within_quantisation(name, row, path):
 
 
 @pytest.mark.parametrize("kind", ["cnp_ratio", "nack_ratio"])
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(count=st.one_of(log(U32_MAX), st.integers(0, 300)), sent=st.one_of(log(U32_MAX), st.integers(0, 400_000)))
 @example(count=U32_MAX, sent=U32_MAX)
 @example(count=2**22 - 2, sent=U32_MAX)
@@ -212,7 +213,7 @@ def test_the_initial_action_is_a_multiplier_of_one():
 
 
 @pytest.mark.parametrize("name", CURRENT)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(row=raw)
 def test_physical_tells_the_float_value_at_the_threshold(name, row):
     """The row's own integer as threshold is not passed, one less is: so the number in the comment lies at the float."""
@@ -275,7 +276,7 @@ def test_every_kind_is_listed():
 
 
 @pytest.mark.parametrize("name", CURRENT)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(row=raw, path=paths)
 def test_an_integer_read_back_is_what_the_teacher_saw(name, row, path):
     """Within the steps of the integer's inputs, between the integer and the next one."""
