@@ -19,7 +19,6 @@ from drawing import ACTIONS, FEATURES, make_student
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutations import bounded, twisted
-from reproducible import examples
 
 from codegen.emit import emit
 from decision.artefact.errors import InputError
@@ -178,7 +177,7 @@ def test_no_mutation_of_a_true_certificate_ends_in_a_traceback(
         assert certificate.subject.model_dump(mode="json") == content["subject"]
         return "holds"
 
-    @settings(max_examples=examples(60), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(mutated(content))
     def answered(edited: Any) -> None:
         why = refusal(edited)
