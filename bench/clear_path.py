@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bench.presets import paired_tables
 from bench.starts import StartCell
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.places import Place
 from netsim.policies import NativePolicy, native
 from netsim.result_store import Kept

@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import mean
 
 from bench.shared_contexts import ROOT, TAIL, WINDOW_PS
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.network import Network
 from netsim.places import Place
 from netsim.policies import NativePolicy, native

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from emulator.profile import IbexCore, load_profile
 from rlcc.origin import made_by
 from rlcc.reports.pages import table

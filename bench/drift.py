@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
+from decision.artefact.output import write_atomically
 from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.student import load_student
 from distill.rollout import collect

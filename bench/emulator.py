@@ -17,8 +17,8 @@ import numpy as np
 
 from decision.artefact.processors import usable_cores
 from emulator.compile import compile_sources, link_program, toolchain
+from emulator.elf import read_image
 from emulator.firmware import ENTRY, read_firmware
-from emulator.objects import read_image
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks

@@ -22,8 +22,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim import Engines
 from netsim.baselines import BaselineSpec
 from netsim.network import MS, US

@@ -22,8 +22,8 @@ from codegen.emit import Emission, emit_body
 from codegen.lower import Options
 from codegen.model_body import emit_model
 from codegen.tree_body import StudentBody
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.policy.student import Student
 from emulator.build import built
 from rlcc.commands.streams import tell

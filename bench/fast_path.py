@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from emulator import fast
 from emulator.compile import compile_sources, link_program, toolchain
+from emulator.elf import Image, read_image
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.firmware import ENTRY, WRITTEN, Firmware, read_firmware
 from emulator.job import PORTION
 from emulator.memory_map import Block
-from emulator.objects import Image, read_image
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import RtlRun, run_on_core
 from rlcc.origin import processor

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
+from decision.artefact.output import write_atomically
 from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.student import load_student
 from distill.driving import LATER_PS

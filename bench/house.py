@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from bench import svg
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "contributing" / "architecture.svg"

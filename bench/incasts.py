@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from bench.shipped import FLAGSHIP, FOLDERS, POLICIES, TEACHERS, listed
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.network import MS, US, Network
 from netsim.places import Place
 from netsim.result_store import Kept, Outcome

@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from decision.policy.student import Student
 from distill.distil import distil
 from distill.driving import LATER_PS

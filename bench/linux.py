@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegen.tuning import packed, unpacked, words_of
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened, sha256
+from decision.artefact.output import write_atomically
 from emulator.linux import cell as guest
 from emulator.linux import safety
 from emulator.linux.bpftool import OBJECT

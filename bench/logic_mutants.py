@@ -16,6 +16,7 @@ from pathlib import Path
 
 from decision.artefact.manifest import opened
 from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 from emulator.firmware import prefix_of, under
 from verify.rtl.equality import prove
 from verify.rtl.netlist import Refuted, read
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     firmware = opened(options.firmware, "firmware")
     name = under(prefix_of(firmware), MODULE)
     text = firmware.content(f"{FOLDER}/{name}").decode()
-    program = Program.from_json(firmware.json("program.json"))
+    program = program_from_json(firmware.json("program.json"))
     for mutant in MUTANTS:
         places = mutant.places(text)
         count = min(options.places, len(places))

@@ -20,8 +20,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from decision.artefact.documents import Format1, load_toml, read_text, write_atomically
+from decision.artefact.documents import Format1, load_toml, read_text
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.artefact.suggest import choices
 from netsim import baselines
 from netsim.baselines import BaselineSpec

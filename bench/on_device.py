@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from decision.artefact.documents import load_json, write_atomically
+from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from rlcc.gate.on_device import GOODPUT, REORDER, REORDER_BY_PS, TAIL, OnDevice, within
 from rlcc.gate.verdict import Verdict, parsed
 from rlcc.origin import made_by

@@ -16,8 +16,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from bench.option_records import record_of, records_of
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.option_help import shown_default
+from decision.artefact.output import write_atomically
 from distill.options import DistillOptions, RolloutOptions
 from rlcc.commands.model_options import FILE
 from rlcc.recipe import EmitOptions, EmulateOptions, GateOptions, Neighbourhood, Sizes

@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import mean
 
 from bench.shipped import FLAGSHIP, POLICIES, listed, with_cut
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.devices import TRANSPORTS
 from netsim.baselines import by_name
 from netsim.mixes import Mix, Part

@@ -21,8 +21,8 @@ from statistics import mean
 from typing import Any
 
 from bench.shipped import listed
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.policy.probes import Probes
 from netsim.baselines import BaselineSpec
 from netsim.network import MS, Network

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from emulator.firmware import read_firmware
 from rlcc.gate.behaviour import decided_twice
 from rlcc.origin import made_by

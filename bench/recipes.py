@@ -13,8 +13,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from decision.artefact.documents import load_json, write_atomically
+from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.policy.student import load_student
 from rlcc import cli
 from rlcc.commands.console import print_verdict

@@ -21,8 +21,8 @@ from pydantic.fields import FieldInfo
 import rlcc
 from bench.option_records import DURATION, duration_text
 from bench.option_tables import HEAD, option_rows
-from decision.artefact.documents import write_atomically
 from decision.artefact.option_help import shown_default
+from decision.artefact.output import write_atomically
 from decision.artefact.quantity_fields import DurationNs, DurationPs, LineFractionQ30, RateBps, SizeBytes
 from decision.devices import Device
 from decision.policy.model_policy import ModelPolicy

@@ -11,8 +11,8 @@ from math import log10
 from pathlib import Path
 
 from bench import svg
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "docs" / "results", ROOT / "papers" / "pages")

@@ -24,9 +24,10 @@ from typing import Any
 from codegen.rtl.emit import FOLDER
 from codegen.rtl.verilog import ports_of
 from decision.artefact import temporary
-from decision.artefact.documents import write_atomically
 from decision.artefact.manifest import Opened, opened, sha256
+from decision.artefact.output import write_atomically
 from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 from emulator.firmware import prefix_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
@@ -93,7 +94,7 @@ endmodule
 def placed(name: str, firmware: Opened, seeds: Sequence[int] = SEEDS) -> Placed:
     """Synthesises and places a firmware's Verilog. Returns its clock and cells. NotPlaced: it is not synthesised."""
     module = f"{prefix_of(firmware)}_policy"
-    program = Program.from_json(firmware.json("program.json"))
+    program = program_from_json(firmware.json("program.json"))
     verilog = firmware.content(f"{FOLDER}/{module}.v")
     stages = firmware.details["rtl"]["stages"]
     (tool,) = yosys()

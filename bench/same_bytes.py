@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 

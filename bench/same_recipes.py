@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.same_bytes import ENVIRONMENTS, as_on
-from decision.artefact.documents import load_json, write_atomically
+from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from rlcc.gate.verdict import parsed
 from rlcc.origin import made_by
 from rlcc.reports.pages import table

@@ -19,8 +19,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.student import load_student
 from distill.closeness import distance

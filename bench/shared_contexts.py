@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import mean
 
 from bench.shipped import POLICIES, listed
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.baselines import BaselineSpec
 from netsim.devices import chosen
 from netsim.network import MS, Network

@@ -12,7 +12,7 @@ import annotated_types
 from pydantic.fields import FieldInfo
 
 from codegen.targets import TARGETS
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from decision.ir.interface import Interface, Signal, Span
 from decision.ir.interfaces import INTERFACES
 from decision.policy.features import AnyFeature, Feature

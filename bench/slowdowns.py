@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from bench.shipped import POLICIES
-from decision.artefact.documents import Format1, load_toml, write_atomically
+from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir import exact
 from netsim import workloads
 from netsim.baselines import by_name, changed

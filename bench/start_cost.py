@@ -19,9 +19,9 @@ from pydantic import BaseModel
 from bench.shipped import CUT
 from codegen.emit import Emission, emission_of, emit_body
 from codegen.tree_body import StudentBody
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
+from decision.artefact.output import write_atomically
 from decision.policy.policy import Header
 from decision.policy.start import LossCut
 from decision.policy.student import NAME, Student, load_student

@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.baselines import BaselineSpec

@@ -20,9 +20,10 @@ from typing import Any
 
 from bench.recipes import RELATIVE, verdict_of
 from bench.training.__main__ import changed, variant
-from decision.artefact.documents import dump_json, read_text, write_atomically
+from decision.artefact.documents import dump_json, read_text
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
+from decision.artefact.output import write_atomically
 from decision.policy.student import NAME as STUDENT
 from decision.policy.student import load_student
 from distill.rollout import teacher_policy

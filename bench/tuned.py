@@ -18,8 +18,9 @@ import numpy as np
 from pydantic import ValidationError
 
 from bench.starts import CHOOSE, REPORT, Metrics, StartCell, cost, figures
-from decision.artefact.documents import read_text, write_atomically
+from decision.artefact.documents import read_text
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.baselines import PARAMETERS, BaselineSpec, by_name
 from netsim.policies import PolicySpec, native
 from netsim.result_store import Kept

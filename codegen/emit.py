@@ -23,12 +23,14 @@ from codegen.passes.ratios import ratios, with_multiples
 from codegen.render import Source, render, render_core
 from codegen.targets import ALL, Target, target_named, targets_named, unnamed, unserved
 from codegen.tree_body import StudentBody
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import Manifest, check_place, opened, writing
+from decision.artefact.manifest import Manifest, opened
+from decision.artefact.output import check_place, write_atomically, writing
 from decision.artefact.suggest import choices
 from decision.ir.fixed import fixed
 from decision.ir.program import Program
+from decision.ir.program_json import program_to_json
 from decision.policy.deciders import student_of
 
 KIND = "firmware"
@@ -196,7 +198,7 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
     vectors, reached = body.vectors(program, lowered, emission.seed)
     write_atomically(folder / "vectors.csv", vectors.to_csv())
     write_atomically(folder / "vectors.inc", vectors_inc(program, vectors))
-    write_atomically(folder / "program.json", dump_json(program.to_json()))
+    write_atomically(folder / "program.json", dump_json(program_to_json(program)))
     return {
         "target": emission.target,
         "left_out": left_out,

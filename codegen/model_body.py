@@ -20,7 +20,8 @@ from codegen.trees_c import Physical
 from codegen.vectors import Vectors
 from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import check_place, opened, sha256
+from decision.artefact.manifest import opened, sha256
+from decision.artefact.output import check_place
 from decision.ir.arrays import Integers
 from decision.ir.program import Program
 from decision.policy.model import NAME, Model, comment_text

@@ -20,7 +20,8 @@ from codegen.model_body import Say, silent
 from codegen.tree_body import StudentBody
 from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import check_place, opened, sha256
+from decision.artefact.manifest import opened, sha256
+from decision.artefact.output import check_place
 from decision.policy.model_policy import read_model_policy
 from decision.policy.student import Student
 

@@ -19,8 +19,8 @@ from codegen.passes.program import LoweredProgram, counted_sums
 from codegen.saturation import saturations
 from codegen.trees_c import Function, Physical, Statement, TreePrinter, features_read
 from decision.ir.interface import Knob
+from decision.ir.multiples import multiples
 from decision.ir.program import Node, Op, Program
-from decision.ir.quotients import multiples
 from decision.ir.ranks import ranked_features
 from decision.ir.rewrite import needed
 

@@ -16,7 +16,7 @@ from codegen.printer import Printer
 from codegen.targets import ALL, Target, counters_kept
 from codegen.templates import environment
 from codegen.walk import Sum, Walk
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from decision.ir.interface import After
 from decision.ir.program import Program
 

@@ -14,7 +14,7 @@ from math import inf
 from pathlib import Path
 
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.artefact.renamed_keys import recorded
 from decision.policy.actions import Choice, scale_of
 from decision.policy.policy import Observation

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import Manifest, Opened, of_kind, sha256, writing
+from decision.artefact.manifest import Manifest, Opened, of_kind, sha256
+from decision.artefact.output import writing
 from decision.artefact.quantity import parse_duration_ps
 from decision.ir.arrays import Floats, Integers
 from decision.ir.formats import ACTION_BITS

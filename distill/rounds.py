@@ -24,9 +24,10 @@ from typing import Any
 import numpy as np
 from catboost import CatBoostError
 
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import check_place, opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import check_place, write_atomically, writing
 from distill.closeness import Distance, Metrics, Place, Round
 from distill.dataset import Dataset
 from distill.fitted_student import TOOLS, Fitted

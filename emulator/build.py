@@ -10,22 +10,23 @@ from pathlib import Path
 import numpy as np
 
 from decision.artefact import temporary
+from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
 from decision.ir.program import Program
 from emulator.compile import PolicyObject, Toolchain, compile_sources, link_program, missing_calls, toolchain
+from emulator.elf import Image, read_image, undefined_and_static
 from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
-from emulator.lines import SourceLines
+from emulator.layout import packed
 from emulator.memory_map import Block
-from emulator.objects import CodeFacts, Image, check_code, read_image, undefined_and_static
 from emulator.profile import Profile
-from emulator.vectors import packed
 
 
 @dataclass(frozen=True)
 class Build:
-    """Objects that the compiler made of a firmware. ``linked`` and ``facts`` are None where it calls what nothing
-    defines: ``calls``; ``provided``: calls of what is linked with it; ``static``: writable static data that it has."""
+    """Objects that the compiler made of a firmware. ``linked`` and ``elf`` are None where it calls what nothing
+    defines: ``calls``; ``provided``: calls of what is linked with it; ``static``: writable static data that it has.
+    ``elf``: the linked program's file."""
 
     firmware: Firmware
     toolchain: Toolchain
@@ -33,7 +34,7 @@ class Build:
     provided: tuple[str, ...]
     static: tuple[str, ...]
     linked: Image | None = field(repr=False)
-    facts: CodeFacts | None = field(repr=False)
+    elf: bytes | None = field(repr=False)
 
     @property
     def image(self) -> Image:
@@ -62,13 +63,6 @@ class Build:
         columns = {name: np.array([value], dtype=np.int64) for name, value in example.items()}
         return [record.tobytes() for record in packed(self.firmware.layouts, columns, 1).values()]
 
-    def runnable(self) -> "Build":
-        """Itself; InputError where the engine would not run it: a call of a library, a float."""
-        wrong = [*self.calls, *(self.facts.forbidden if self.facts else ())]
-        if wrong:
-            raise InputError(f"{self.firmware.source} cannot run on {self.engine.name}: {wrong[0]}; see `rlcc emulate`")
-        return self
-
 
 def build(firmware: Firmware, tools: Toolchain) -> Build:
     """Compile and link. Faults of the object code are in the result; C that does not compile raises
@@ -86,8 +80,7 @@ def build_in(folder: Path, firmware: Firmware, tools: Toolchain) -> tuple[Build,
         return Build(firmware, tools, tuple(calls), provided, tuple(static), None, None), policy
     entry = firmware.named(ENTRY)
     elf = link_program(policy, entry, tools.profile, folder)
-    facts = check_code(elf, entry, loops_allowed=firmware.loops)
-    return Build(firmware, tools, (), provided, tuple(static), linked_image(elf, entry), facts), policy
+    return Build(firmware, tools, (), provided, tuple(static), linked_image(elf, entry), read_bytes(elf)), policy
 
 
 def linked_image(elf: Path, entry: str) -> Image:
@@ -102,15 +95,3 @@ def built(
     """A firmware folder, read and built for the engine that is named."""
     tools = toolchain(profile, compiler, opt)
     return build(read_firmware(Path(folder) if isinstance(folder, str) else folder), tools)
-
-
-def source_lines(made: Build) -> SourceLines:
-    """Which line of the C an instruction of the build is of. InputError where the compiler makes other code when it
-    tells lines."""
-    with temporary.folder() as folder:
-        policy = compile_sources(made.firmware.sources, made.toolchain, folder=folder, lines=True)
-        elf = link_program(policy, made.firmware.named(ENTRY), made.engine, folder)
-        if read_image(elf).sections != made.image.sections:
-            compiler = made.toolchain.compiler.name
-            raise InputError(f"{compiler} makes other code with line information, so no line can be told")
-        return SourceLines(elf, made.firmware.sources.main)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from emulator.vectors import Columns, Vectors
+from emulator.layout import Columns
+from emulator.vectors import Vectors
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class VectorComparison:
 
 
 def compare(vectors: Vectors, outputs: Columns) -> VectorComparison:
-    """Compare the first vectors, as many as ``outputs`` (emulator.vectors.outputs) has: knobs and contexts."""
+    """Compare the first vectors, as many as ``outputs`` (emulator.layout.outputs) has: knobs and contexts."""
     count = len(next(iter(outputs.values())))
     columns = [(name, expected[:count], outputs[name]) for name, expected in vectors.expected.items()]
     wrong = np.zeros(count, dtype=bool)

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from decision.artefact.cache import cache_folder
 from decision.artefact.errors import InputError
+from decision.artefact.extras import package_folder
 from emulator import memory_map
-from emulator.core import package_folder, version_line
-from emulator.objects import undefined_and_static
+from emulator.elf import undefined_and_static
 from emulator.profile import Cva6Core, Profile, load_profile
 from emulator.sources import Sources
 from emulator.tool_errors import check_tool, ended
+from emulator.tool_versions import version_line
 
 RUNNER_FOLDER = Path(__file__).resolve().parent / "runner"
 COMPILERS = ("clang", "gcc")

@@ -19,13 +19,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from decision.artefact.cache import built_once
+from decision.artefact.build_cache import built_once
 from decision.artefact.errors import InputError
+from decision.artefact.extras import package_folder
 from decision.artefact.processors import usable_cores
 from emulator.profile import Core
 from emulator.tool_errors import check_tool, ended
+from emulator.tool_versions import FileState, file_state, version_line
 from emulator.verilated import rtl_of
-from emulator.verilated.parts import Rtl, package_folder
+from emulator.verilated.parts import Rtl
 
 HERE = Path(__file__).resolve().parent
 SEAM = HERE.parent / "decision" / "include" / "rlcc_decider.h"
@@ -46,15 +48,7 @@ CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation, and what of Verilator's
 SLOW = "__Slow"  # what Verilator calls files of code that runs once
 LARGE_BYTES = 200_000  # of a file that is compiled alone, beside others
 
-VERSION_SETTINGS = ("PATH", "VERILATOR_ROOT", "ZIG_GLOBAL_CACHE_DIR")
-"""Environment variables that decide which tool answers, or whether it can."""
-
-__all__ = ["Progress", "buildable", "built_core", "cxx", "package_folder", "verilator", "version_line"]
-
 Progress = Callable[[str], None]
-FileState = tuple[str, int, int, int]
-"""Path of a file, its inode, bytes, and time of its last change in ns."""
-_VERSIONS: dict[tuple[object, ...], str] = {}
 
 
 def cxx() -> str:
@@ -64,30 +58,6 @@ def cxx() -> str:
         if path:
             return path
     raise InputError("no C++ compiler found to build the emulated core; install one: apt install g++")
-
-
-def version_line(command: list[str], env: dict[str, str] | None = None) -> str:
-    """The first line that a tool prints about itself, or '' when it does not run. A tool that has answered is not asked
-    again as long as its file stays."""
-    path = shutil.which(command[0])
-    settings = env or os.environ
-    key = (*command, *(settings.get(name) for name in VERSION_SETTINGS), path and _state(Path(path)))
-    if key not in _VERSIONS:
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=env, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-        lines = (done.stdout or done.stderr).strip().splitlines()
-        if not lines or done.returncode != 0:
-            return ""
-        _VERSIONS[key] = lines[0].strip()
-    return _VERSIONS[key]
-
-
-def _state(path: Path) -> FileState:
-    """Returns facts that change when the file is written or replaced."""
-    found = path.stat()
-    return str(path), found.st_ino, found.st_size, found.st_mtime_ns
 
 
 @cache
@@ -127,7 +97,7 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
     bench = [p for p in sorted((HERE / "bench").glob("*.[ch]pp")) if "engine" not in p.name or p.name == rtl.bench]
     ours = [*rtl.ours, *bench, SEAM]
     for path in [*rtl.hashed(), *ours]:
-        digest.update(f"\0{path.name}\0".encode() + bytes.fromhex(_content_hash(_state(path))))
+        digest.update(f"\0{path.name}\0".encode() + bytes.fromhex(_content_hash(file_state(path))))
 
     def build(folder: Path) -> None:
         message = f"building the {rtl.name} core (about half a minute, once: it is cached)"

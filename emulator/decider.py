@@ -16,6 +16,7 @@ from emulator.build import built
 from emulator.core import LIBRARY, Progress, built_core
 from emulator.firmware import ENTRY
 from emulator.job import write_job
+from emulator.objects import runnable
 
 
 class RtlDecider:
@@ -61,7 +62,7 @@ def rtl_decider(
 
     Code that would not pass ``emulate`` for what is in it (a call of a library, a float) raises InputError.
     """
-    build = built(firmware_dir, profile=profile, compiler=compiler, opt=opt).runnable()
+    build = runnable(built(firmware_dir, profile=profile, compiler=compiler, opt=opt))
     library = built_core(build.engine.core, progress) / LIBRARY
     with temporary.folder() as folder:
         job = write_job(build.image, ENTRY, build.engine, build.blocks, folder)

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME, Manifest, Opened, of_kind
-from decision.ir.interpret import trace
-from decision.ir.program import Op, Program
+from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
+from emulator.layout import Layout, read_layouts
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
-from emulator.vectors import Layout, Records, Vectors, columns_of, computed, read_layouts, read_vectors
+from emulator.vectors import Vectors, computed, read_vectors
 
 PREFIX = "rlcc"
 """First word of the names below, in firmware that was emitted under no other."""
@@ -99,23 +99,11 @@ def read_firmware(firmware: Path | Opened) -> Firmware:
     manifest = of_kind(firmware, "firmware")
     folder = manifest.folder
     sources = read_sources(manifest, under(prefix_of(manifest), SOURCE))
-    program = Program.from_json(manifest.json(PROGRAM))
+    program = program_from_json(manifest.json(PROGRAM))
     layouts = read_layouts(manifest.details, program, str(folder / NAME))
     vectors = read_vectors(manifest.content(VECTORS), layouts, program, str(folder / VECTORS))
     check_against_program(vectors, program, folder)
     return Firmware(manifest, program, layouts, vectors, sources)
-
-
-def tree_inputs(firmware: Firmware, records: Records | None = None) -> NDArray[np.int64]:
-    """The features [N, features] that the trees see in each vector, or when called with such ``records`` (structures by
-    their names), as the integer program computes them."""
-    trees = next((node for node in firmware.program.nodes if node.op is Op.TREES), None)
-    if trees is None:
-        raise InputError(f"{firmware.folder / PROGRAM} has no trees; emit the firmware again")
-    records = firmware.vectors.records if records is None else records
-    values = trace(firmware.program, *columns_of(records))
-    shape = len(trees.args), len(next(iter(records.values())))  # of constant trees no columns
-    return np.array([values[a] for a in trees.args], dtype=np.int64).reshape(shape).T
 
 
 def check_against_program(vectors: Vectors, program: Program, folder: Path) -> None:

@@ -15,9 +15,9 @@ from decision.artefact import temporary
 from decision.artefact.errors import InputError
 from emulator.compare import compare
 from emulator.compile import RUNNER_FOLDER, check_optimisation, run_tool, tool_environment, zig_command
-from emulator.core import version_line
 from emulator.firmware import ENTRY, HEADER, WRITTEN, Firmware, read_firmware
-from emulator.vectors import outputs
+from emulator.layout import outputs
+from emulator.tool_versions import version_line
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wno-unused-command-line-argument")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")

@@ -9,8 +9,8 @@ from typing import Literal
 
 from decision.artefact.errors import InputError
 from emulator import memory_map
+from emulator.elf import Image
 from emulator.memory_map import Block
-from emulator.objects import Image
 from emulator.profile import EngineMemory, Profile
 
 CYCLE_LIMIT = 1_000_000  # of one call

@@ -14,6 +14,13 @@ from elftools.dwarf.descriptions import describe_form_class
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from decision.artefact import temporary
+from decision.artefact.errors import InputError
+from emulator.build import Build
+from emulator.compile import compile_sources, link_program
+from emulator.elf import read_image
+from emulator.firmware import ENTRY
+
 SUBPROGRAM, INLINED = "DW_TAG_subprogram", "DW_TAG_inlined_subroutine"
 
 
@@ -154,3 +161,15 @@ def _name(die: Any) -> str:
 def _functions(elf: Any) -> dict[int, str]:
     tables = [s for s in elf.iter_sections() if isinstance(s, SymbolTableSection)]
     return {s["st_value"]: s.name for t in tables for s in t.iter_symbols() if s["st_info"]["type"] == "STT_FUNC"}
+
+
+def source_lines(made: Build) -> SourceLines:
+    """Returns which line of the C an instruction of the build is of. Raises InputError if the compiler makes other code
+    with line information."""
+    with temporary.folder() as folder:
+        policy = compile_sources(made.firmware.sources, made.toolchain, folder=folder, lines=True)
+        elf = link_program(policy, made.firmware.named(ENTRY), made.engine, folder)
+        if read_image(elf).sections != made.image.sections:
+            compiler = made.toolchain.compiler.name
+            raise InputError(f"{compiler} makes other code with line information, so no line can be told")
+        return SourceLines(elf, made.firmware.sources.main)

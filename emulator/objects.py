@@ -5,25 +5,17 @@ data, a loop, recursion, an indirect jump, a stack that cannot be bounded. Measu
 and of stack.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from elftools.common.exceptions import ELFError
-from elftools.construct import ConstructError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import Section, SymbolTableSection
-
-from decision.artefact.documents import MAX_DOCUMENT_BYTES, read_bytes
 from decision.artefact.errors import InputError
+from emulator.build import Build
+from emulator.elf import open_elf, symbols_of
+from emulator.firmware import ENTRY
 from emulator.riscv import Instruction, Kind, decode
 
-MAX_SECTIONS = 4096
-WRITABLE, ALLOCATED, EXECUTABLE = 1, 2, 4  # section flags (SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR)
 REFUSED = {
     Kind.FLOAT: "float instruction",
     Kind.DIVIDE: "division instruction",
@@ -36,26 +28,6 @@ REFUSED = {
 
 
 @dataclass(frozen=True)
-class LoadedSection:
-    """Bytes of the linked program and where they go."""
-
-    name: str
-    address: int
-    data: bytes
-
-
-@dataclass(frozen=True)
-class Image:
-    """The linked program: what to load, and where its parts are."""
-
-    sections: tuple[LoadedSection, ...]
-    symbols: dict[str, int]
-    text: tuple[int, int]
-    constants: tuple[int, int]
-    data_end: int
-
-
-@dataclass(frozen=True)
 class CodeFacts:
     """Facts about the linked program. ``stack_bytes`` is None when it has no static bound."""
 
@@ -65,39 +37,14 @@ class CodeFacts:
     forbidden: tuple[str, ...]
 
 
-def undefined_and_static(policy_object: Path) -> tuple[list[str], list[str]]:
-    """Returns what the policy's object calls but does not define, and the writable static data that it has."""
-    with _elf(policy_object) as elf:
-        calls = [f"call of {s.name}" for s in _symbols(elf) if s["st_shndx"] == "SHN_UNDEF" and s.name]
-        writable = [
-            f"writable static data: {s['sh_size']} bytes in {s.name}"
-            for s in elf.iter_sections()
-            if s["sh_flags"] & WRITABLE and s["sh_flags"] & ALLOCATED and s["sh_size"]
-        ]
-    return sorted(calls), writable
-
-
-def read_image(elf_file: Path) -> Image:
-    """Load a linked program."""
-    with _elf(elf_file) as elf:
-        loaded = {s.name: s for s in elf.iter_sections() if s["sh_flags"] & ALLOCATED and s["sh_size"]}
-        sections = tuple(
-            LoadedSection(name, s["sh_addr"], s.data() if s["sh_type"] != "SHT_NOBITS" else bytes(s["sh_size"]))
-            for name, s in loaded.items()
-        )
-        symbols = {s.name: s["st_value"] for s in _symbols(elf) if s.name and s["st_shndx"] != "SHN_UNDEF"}
-    data_end = max((s.address + len(s.data) for s in sections if s.name in (".rodata", ".data", ".bss")), default=0)
-    return Image(sections, symbols, _span(loaded.get(".text")), _span(loaded.get(".rodata")), data_end)
-
-
-def check_code(elf_file: Path, entry: str, *, loops_allowed: bool = False) -> CodeFacts:
+def check_code(file: Path | bytes, entry: str, *, loops_allowed: bool = False) -> CodeFacts:
     """Decode every function that the linked program kept and apply the rules. ``loops_allowed``: as a network has them;
     the cycle limit of a run ends one that does not."""
-    with _elf(elf_file) as elf:
+    with open_elf(file) as elf:
         text: Any = elf.get_section_by_name(".text")
         rodata: Any = elf.get_section_by_name(".rodata")
         base, code = text["sh_addr"], text.data()
-        kept = {s["st_value"]: s for s in _symbols(elf) if s["st_info"]["type"] == "STT_FUNC"}
+        kept = {s["st_value"]: s for s in symbols_of(elf) if s["st_info"]["type"] == "STT_FUNC"}
         names = {address: s.name for address, s in kept.items()}
         sizes = {address: s["st_size"] for address, s in kept.items() if base <= address < base + len(code)}
     functions = {
@@ -116,6 +63,22 @@ def check_code(elf_file: Path, entry: str, *, loops_allowed: bool = False) -> Co
         forbidden.append(f"recursion through {names[recursive]}")
     table_bytes = rodata["sh_size"] if rodata else 0
     return CodeFacts(len(code), table_bytes, stack, tuple(forbidden))
+
+
+def code_facts(build: Build) -> CodeFacts | None:
+    """Returns the facts of a build's machine code; None if it was not linked."""
+    if build.elf is None:
+        return None
+    return check_code(build.elf, build.firmware.named(ENTRY), loops_allowed=build.firmware.loops)
+
+
+def runnable(build: Build) -> Build:
+    """Returns the build; raises InputError if the engine would not run it: a call of a library, a float."""
+    facts = code_facts(build)
+    wrong = [*build.calls, *(facts.forbidden if facts else ())]
+    if wrong:
+        raise InputError(f"{build.firmware.source} cannot run on {build.engine.name}: {wrong[0]}; see `rlcc emulate`")
+    return build
 
 
 def resolve_far_calls(instructions: list[Instruction]) -> list[Instruction]:
@@ -187,27 +150,3 @@ def stack_bound(functions: dict[int, list[Instruction]], entry: int) -> tuple[in
     bound = depth(entry)
     unknown = any(i.kind is Kind.STACK_UNKNOWN for instructions in functions.values() for i in instructions)
     return (None if recursive or unknown else bound), (recursive[0] if recursive else None)
-
-
-@contextmanager
-def _elf(path: Path) -> Iterator[ELFFile]:
-    """An object or program, of which everything wrong is an InputError, also what is met while it is read."""
-    try:
-        elf = ELFFile(BytesIO(read_bytes(path)))
-        if elf.num_sections() > MAX_SECTIONS:
-            raise ELFError(f"{elf.num_sections()} sections")
-        for section in elf.iter_sections():
-            in_file = section["sh_type"] not in ("SHT_NOBITS", "SHT_NULL")
-            if section["sh_size"] > MAX_DOCUMENT_BYTES or (in_file and section.compressed):
-                raise ELFError(f"section {section.name!r} is compressed or of {section['sh_size']} bytes")
-        yield elf
-    except (ELFError, ConstructError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
-        raise InputError(f"{path} is not a program that the compiler wrote ({error}); compile it again") from None
-
-
-def _symbols(elf: ELFFile) -> list[Any]:
-    return [s for table in elf.iter_sections() if isinstance(table, SymbolTableSection) for s in table.iter_symbols()]
-
-
-def _span(section: Section | None) -> tuple[int, int]:
-    return (section["sh_addr"], section["sh_addr"] + section["sh_size"]) if section is not None else (0, 0)

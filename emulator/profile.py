@@ -6,6 +6,7 @@ there are no defaults, so that a profile's hash says all about the engine.
 
 import hashlib
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -134,6 +135,16 @@ def _same_multiplier(core: _Core, multiplier: str) -> None:
 
 
 Core = Annotated[IbexCore | PicoRv32Core | VexRiscvCore | Cv32e40pCore | Cva6Core, Field(discriminator="kind")]
+
+
+def distribution_of(core: Core) -> str:
+    """Returns the package that has the core's RTL."""
+    return f"pythondata-cpu-{core.kind}"
+
+
+def core_version(core: Core) -> str:
+    """Returns the RTL that the emulated core is built of: the package and its version."""
+    return f"{distribution_of(core)} {version(distribution_of(core))}"
 
 
 class Clock(_ProfileTable):

@@ -21,9 +21,9 @@ from decision.artefact.errors import InputError
 from decision.artefact.processors import usable_cores
 from emulator import memory_map
 from emulator.core import EXECUTABLE, Progress, built_core
+from emulator.elf import Image
 from emulator.job import CYCLE_LIMIT, PORTION, State, write_job
 from emulator.memory_map import Block
-from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.tool_errors import check_tool, ended
 

@@ -12,13 +12,13 @@ from emulator.compare import VectorComparison, compare
 from emulator.core import Progress
 from emulator.firmware import ENTRY, Firmware, argument_blocks
 from emulator.job import State
+from emulator.layout import outputs
 from emulator.memory_map import Block
-from emulator.objects import CodeFacts
+from emulator.objects import CodeFacts, code_facts
 from emulator.profile import Profile
 from emulator.report import Cycles, EmulationReport, SlowestVector, StateCost
 from emulator.rtl_run import RtlRun, run_on_core
 from emulator.states import measured_states
-from emulator.vectors import outputs
 
 
 def emulate(
@@ -55,7 +55,7 @@ def blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
 
 
 def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> EmulationReport:
-    firmware, engine, facts = build.firmware, build.engine, build.facts
+    firmware, engine, facts = build.firmware, build.engine, code_facts(build)
     vectors, compiler = firmware.vectors, build.toolchain.compiler
     cycles = slowest = fault = None
     outcome = VectorComparison(0, None)

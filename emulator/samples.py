@@ -11,7 +11,8 @@ from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
 from decision.ir.ranks import RANK
 from decision.policy.visits import Visits, counted
-from emulator.firmware import Firmware, tree_inputs
+from emulator.firmware import Firmware
+from emulator.tree_inputs import tree_inputs
 
 PLACES = ("context", "event", "params")
 """Of a sample, in this order; those that the firmware has."""

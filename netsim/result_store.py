@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from netsim.cohorts import Records
 from netsim.samples import Samples
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import Opened, check_place, of_kind, opened
+from decision.artefact.manifest import Opened, of_kind, opened
+from decision.artefact.output import check_place
 from decision.policy.actions import Table
 from decision.policy.model import Model
 from decision.policy.neighbourhood import Around
@@ -362,9 +363,9 @@ def emulate(build: Build, figures: Figures, progress: Progress) -> EmulationRepo
 
 def trees_only_cycles(build: Build) -> tuple[float, int]:
     """Mean and maximum cycles of trees_only.c on the feature rows of the vectors."""
-    from emulator.firmware import tree_inputs
     from emulator.sources import read_sources
     from emulator.timing import time_function
+    from emulator.tree_inputs import tree_inputs
 
     firmware = build.firmware
     # Past features of corrupted contexts may exceed int32; the trees' thresholds do not, so the order is kept.
@@ -416,7 +417,8 @@ def keep_certificate(
     a distance with ``teacher``. Cuts that no path comes to are left out. Refused, and nothing written, where the
     certificate does not hold."""
     from rlcc.gate.certificate_check import hold, without_idle_cuts
-    from verify.trusted.certificate import certificate_text, extended, write_certificate
+    from verify.prover.output import certificate_text, write_certificate
+    from verify.trusted.certificate import extended
 
     assert verification.certificate is not None
     certificate = extended(verification.certificate, **claims) if claims else verification.certificate

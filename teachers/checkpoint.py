@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from decision.artefact.documents import read_bytes, write_atomically
+from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from teachers.curriculum import TrainConfig
 from teachers.networks import PolicyNetwork, torch
 from teachers.teacher import Weights

@@ -6,8 +6,7 @@ from typing import Any
 
 import safetensors.numpy
 
-from decision.artefact.documents import write_atomically
-from decision.artefact.manifest import writing
+from decision.artefact.output import write_atomically, writing
 from decision.policy.policy import Policy
 from teachers.load import KIND, POLICY_NAME, WEIGHTS_NAME
 from teachers.teacher import Teacher

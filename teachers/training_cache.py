@@ -12,9 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from decision.artefact.documents import dump_json, load_json, write_atomically
+from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME as MANIFEST
+from decision.artefact.output import write_atomically
 from netsim.answers import Lost
 from netsim.processes import Processes
 from teachers.adpg import TrainReport

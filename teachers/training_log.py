@@ -16,8 +16,9 @@ from math import isfinite
 from pathlib import Path
 from types import TracebackType
 
-from decision.artefact.documents import read_text, write_atomically
+from decision.artefact.documents import read_text
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.artefact.system_errors import writing_to
 from teachers import event_file
 

@@ -17,8 +17,8 @@ from bench.codegen.peers import PEERS
 from bench.codegen.results import CompiledPlace, ExportCase, ExportResult, result
 from bench.codegen.rows import cells, rows
 from bench.codegen.subjects import subjects
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from emulator.core import built_core
 from emulator.profile import load_profile
 

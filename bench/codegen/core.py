@@ -15,14 +15,14 @@ from elftools.elf.sections import SymbolTableSection
 from numpy.typing import NDArray
 
 from bench.codegen.contender import ENTRY, STORED, ExportSource
-from decision.artefact.cache import built_once
+from decision.artefact.build_cache import built_once
 from decision.artefact.errors import InputError
+from decision.artefact.extras import package_folder
 from decision.artefact.manifest import sha256
 from emulator import memory_map
 from emulator.compile import C_FLAGS, CLANG_ISA, RUNNER_FOLDER, Compiler, find_compiler, run_tool, zig_command
-from emulator.core import package_folder
+from emulator.elf import read_image
 from emulator.memory_map import Block
-from emulator.objects import read_image
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
 

@@ -11,9 +11,10 @@ from bench.codegen import core
 from bench.codegen.contender import ExporterRun, ExportSource, Takes
 from bench.codegen.foreign_models import AnySubject
 from bench.codegen.rows import Rows, cells
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
+from decision.artefact.output import write_atomically
 from emulator.compile import Compiler
 from emulator.core import built_core
 from emulator.profile import Profile

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bench import drawn as package
 from bench.drawn.judged import Checked, DrawnRow, How, Proved, judged
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from rlcc.origin import made_by, source
 from rlcc.reports.pages import table
 

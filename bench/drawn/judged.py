@@ -18,7 +18,7 @@ from bench.drawn.students import drawn, words
 from codegen.emit import emit
 from codegen.lower import Options
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from emulator.build import Build, built
 from emulator.profile import load_profile
 from rlcc.gate.certificate_check import without_idle_cuts

@@ -15,8 +15,8 @@ from bench.forge.page import PAGE, page
 from bench.forge.results import WRONG, ForgeryResults, ForgeryRow
 from bench.forge.session import NAMES, asked_again, drawn, judged, prepared_copy
 from bench.forge.subjects import MADE, ForgerySubject, finished, from_run
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 
 WORK = Path("build") / "forge"
 

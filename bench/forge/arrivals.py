@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from bench.forge.judges import Files
 from decision.artefact.quantity_fields import LineFractionQ30
 from decision.ir.interpret import evaluate
-from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 from decision.ir.ranks import with_values
 from decision.policy.student import NAME, load_student
 from emulator.firmware import PROGRAM
@@ -26,7 +26,7 @@ LONGEST = 4096
 def decisions(files: Files, asked: Mapping[str, Any], witness: Mapping[str, int]) -> int | None:
     """How many decisions; None for a flow that does not arrive in ``LONGEST``. ``asked``: the property's data;
     ``witness``: the context by "context.NAME", without what decides nothing. ValueError where no run starts there."""
-    program = with_values(Program.from_json(json.loads((files.firmware / PROGRAM).read_bytes())))
+    program = with_values(program_from_json(json.loads((files.firmware / PROGRAM).read_bytes())))
     student = load_student(files.firmware / NAME)
     params, observation = student.params(), student.observation
     assert observation.base_rtt is not None

@@ -18,7 +18,7 @@ import numpy as np
 from bench.forge.judges import commanded
 from bench.forge.subjects import MADE, ForgerySubject, Say, prepared, standing
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.policy.policy import Policy
 from decision.policy.student import Student

@@ -26,13 +26,14 @@ from decision.artefact.manifest import NAME as MANIFEST
 from decision.ir.forest import Forest
 from decision.ir.formats import ACTION_BITS
 from decision.ir.program import Program
+from decision.ir.program_json import program_from_json, program_to_json
 from decision.policy.cells import act
 from decision.policy.student import NAME as STUDENT
 from decision.policy.student import load_student
 from decision.policy.tree_decision import feature_names
 from emulator.build import built
 from emulator.firmware import PROGRAM
-from emulator.vectors import read_layouts
+from emulator.layout import read_layouts
 from rlcc.gate.neighbourhood import extreme, furthest
 from rlcc.recipe import Neighbourhood
 from teachers.load import load
@@ -290,11 +291,11 @@ def _same_layout(case: TruthCase) -> bool:
 
 
 def _program(files: Files) -> Program:
-    return Program.from_json(json.loads((files.firmware / PROGRAM).read_bytes()))
+    return program_from_json(json.loads((files.firmware / PROGRAM).read_bytes()))
 
 
 def _same_program(case: TruthCase) -> bool:
-    true, forged = (Program.from_json(data).to_json() for data in (case.true, case.forged))
+    true, forged = (program_to_json(program_from_json(data)) for data in (case.true, case.forged))
     return bool(true == forged)
 
 

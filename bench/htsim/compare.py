@@ -16,8 +16,8 @@ from statistics import mean
 from tempfile import TemporaryDirectory
 
 from bench.shipped import listed
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.devices import TRANSPORTS
 from netsim.baselines import by_name
 from netsim.network import MS, US, Network

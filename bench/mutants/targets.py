@@ -52,6 +52,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify/check/layout.py": (f"{CHECK}_layout.py",),
     "verify/check/meaning.py": (f"{CHECK}_meaning_terms.py", f"{CHECK}_meaning.py"),
     "verify/check/notation.py": (f"{CHECK}_notation.py",),
+    "verify/check/on_core.py": (f"{CHECK}_claims.py", f"{CHECK}_recheck.py"),
     "verify/check/order.py": (f"{BEHAVIOUR}_order.py",),
     "verify/check/proofs.py": (f"{CHECK}_proofs.py",),
     "verify/check/recheck.py": (f"{CHECK}_claims.py", f"{CHECK}_recheck.py"),

@@ -16,8 +16,9 @@ from typing import Any
 
 from bench.shared_contexts import DEVICE, OWN, SCENARIOS, WINDOW_PS, Way, figures, within
 from bench.training.__main__ import TRAINED, changed
-from decision.artefact.documents import read_text, write_atomically
+from decision.artefact.documents import read_text
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.network import MS
 from netsim.places import Place
 from rlcc.commands.console import counted

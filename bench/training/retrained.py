@@ -19,8 +19,9 @@ from tempfile import TemporaryDirectory
 
 from bench.cpu import children_s
 from decision.artefact import manifest
-from decision.artefact.documents import load_json, load_toml, read_text, write_atomically
+from decision.artefact.documents import load_json, load_toml, read_text
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from rlcc.commands.streams import tell
 from rlcc.origin import made_by
 from rlcc.reports.pages import table

@@ -26,8 +26,9 @@ import numpy as np
 from bench.training.__main__ import TRAINED, JudgedTraining, changed, config_of, judge
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.artefact.documents import dump_json, load_json, read_text, write_atomically
+from decision.artefact.documents import dump_json, load_json, read_text
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from distill import distil, rollout
 from distill.options import DistillOptions, RolloutOptions
 from emulator.build import built

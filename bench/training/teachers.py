@@ -18,8 +18,9 @@ from statistics import mean, stdev
 from typing import Any
 
 from bench.training.__main__ import TRAINED
-from decision.artefact.documents import read_text, write_atomically
+from decision.artefact.documents import read_text
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.metric_names import METRICS
 from netsim.policies import native
 from netsim.result_store import Kept

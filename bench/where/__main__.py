@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median
 
 from bench.cpu import children_s
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim import baselines
 from netsim.network import MS, US
 from netsim.places import Place, named

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from codegen.frontends.predictions import ABSENT, LIBRARIES, SUFFIXES, UNREAD
 from decision.artefact import temporary
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.arrays import Floats, Integers
 from decision.policy.model import Model
 

@@ -16,8 +16,8 @@ from codegen.passes.highword import high_words
 from codegen.walk import Feature, Histogram, Walk, only_trees_of, walk_of
 from decision.artefact.errors import InputError
 from decision.ir.idle import without_idle_clamps
+from decision.ir.multiples import Multiples, multiples
 from decision.ir.program import Node, Op, Program
-from decision.ir.quotients import Multiples, multiples
 from decision.ir.ranks import RANK, Ranking, field_behind, ranked_features, rankings
 from decision.ir.rewrite import needed
 

@@ -11,7 +11,7 @@ from codegen.rtl.expand import expand
 from codegen.rtl.schedule import schedule
 from codegen.rtl.verilog import Module, module
 from codegen.templates import environment
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from decision.ir.program import Program
 
 FOLDER = "rtl"

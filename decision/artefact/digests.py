@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from decision.artefact.cache import cache_folder
-from decision.artefact.documents import dump_json, load_json, write_atomically
+from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
+from decision.artefact.output import write_atomically
 
 Facts = list[str]
 """The SHA-256 of what determines results, then the imported names of a Python file."""

@@ -1,4 +1,4 @@
-"""Reading TOML and JSON documents into checked models, with errors a person can act on; writing files atomically.
+"""Reading TOML and JSON documents into checked models, with errors a person can act on; JSON as rlcc writes it.
 
 Input is not trusted: size, depth and numbers are bounded, special files are refused, and every fault is an InputError.
 """
@@ -19,8 +19,6 @@ from decision.artefact.errors import InputError
 from decision.artefact.folder import PLAIN, content_of
 from decision.artefact.renamed_keys import new_names
 from decision.artefact.suggest import alike, meant
-from decision.artefact.system_errors import writing_to
-from decision.artefact.temporary import file_beside
 
 MAX_DOCUMENT_BYTES = 64 * 2**20
 MAX_DEPTH = 64
@@ -282,19 +280,3 @@ def _render(value: Any, depth: int) -> str:
 def _line_or_block(value: Any, depth: int) -> str:
     line = json.dumps(value, allow_nan=False)
     return line if len(line) <= 160 else _render(value, depth)
-
-
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a whole file or nothing: a temporary file beside it, then a rename."""
-    data = content.encode() if isinstance(content, str) else content
-    with writing_to(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, beside = file_beside(path)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            beside.chmod(0o644)
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise

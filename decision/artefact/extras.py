@@ -8,6 +8,8 @@ import platform
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 
 from decision.artefact.errors import InputError
 
@@ -65,6 +67,15 @@ def missing(module: str, command: str = "") -> InputError | None:
     extra = command if command in offered else offered[0]
     how = f"pip install 'rlcc[{extra}]' (in a checkout: make setup-test)"
     return InputError(f"{distribution} is not installed; install it: {how}")
+
+
+def package_folder(module: str) -> Path:
+    """Returns the folder of an installed wheel's files; raises InputError, which names the extra to install, if it is
+    missing."""
+    spec = find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise missing(module) or InputError(f"{module} is not installed, nor is rlcc; install rlcc")
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 @contextmanager

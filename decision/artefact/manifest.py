@@ -1,4 +1,4 @@
-"""Artefact folders: a manifest with content hashes, parents, tools and seed; written whole or not at all.
+"""Artefact folders: a manifest with content hashes, parents, tools and seed, read and verified.
 
 The hash of an artefact covers its kind, its files, its parents' hashes, its details and its seed. A reader checks every
 file against the manifest before it believes one.
@@ -6,19 +6,14 @@ file against the manifest before it believes one.
 
 import hashlib
 import re
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from decision.artefact.documents import MAX_DOCUMENT_BYTES, as_text, dump_json, load_json, parse_json, write_atomically
+from decision.artefact.documents import MAX_DOCUMENT_BYTES, as_text, dump_json, parse_json
 from decision.artefact.errors import InputError
 from decision.artefact.folder import open_folder
-from decision.artefact.system_errors import writing_to
-from decision.artefact.temporary import REPLACED_SUFFIX, folder_beside, sweep
 
 FORMAT = 1
 FORMATS = {"firmware": 2}
@@ -71,66 +66,6 @@ class Opened(Manifest):
     def json(self, name: str) -> Any:
         """A JSON file's content."""
         return parse_json(self.content(name), str(self.folder / name))
-
-
-@contextmanager
-def writing(
-    folder: Path,
-    kind: str,
-    *,
-    parents: Mapping[str, str] | None = None,
-    tools: tuple[str, ...] = (),
-    seed: int | None = None,
-    details: dict[str, Any] | None = None,
-) -> Iterator[Path]:
-    """Write an artefact: fill the yielded folder; it gets its manifest and takes ``folder``'s place when all is well.
-
-    ``details`` may be filled while writing. An existing folder is replaced only if it is an artefact of the same kind.
-    """
-    check_place(folder, kind)
-    with writing_to(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        work = folder_beside(folder)
-    try:
-        with writing_to(folder, work):
-            yield work
-            _finish(work, folder, kind, parents or {}, tools, seed, details or {})
-    except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
-        raise
-
-
-def _finish(
-    work: Path,
-    folder: Path,
-    kind: str,
-    parents: Mapping[str, str],
-    tools: tuple[str, ...],
-    seed: int | None,
-    details: Mapping[str, Any],
-) -> None:
-    """Give the filled folder its manifest, and the place of ``folder``."""
-    files = {str(p.relative_to(work)): sha256(p.read_bytes()) for p in sorted(work.rglob("*")) if p.is_file()}
-    content = {
-        "format": FORMATS.get(kind, FORMAT),
-        "kind": kind,
-        "hash": artefact_hash(kind, files, parents, details, seed),
-        "files": files,
-        "parents": dict(parents),
-        "tools": {tool: metadata.version(tool) for tool in tools},
-        "seed": seed,
-        "details": details,
-    }
-    write_atomically(work / NAME, dump_json(content))
-    work.chmod(0o755)
-    if not folder.exists():
-        work.rename(folder)
-        return
-    # The old one steps aside first: at no time is it half deleted under its own name.
-    old = folder_beside(folder, REPLACED_SUFFIX)
-    folder.rename(old / "replaced")
-    work.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def opened(folder: Path, kind: str) -> Opened:
@@ -236,19 +171,3 @@ def artefact_hash(
 
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
-
-
-def check_place(folder: Path, kind: str) -> None:
-    """InputError where ``folder`` holds something that an artefact of this kind must not replace. Asked before long
-    work begins, and again when it is written. Leftovers of a killed run next to it are removed."""
-    sweep(folder.parent)
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise InputError(f"{folder} is not a folder; choose another place for the {kind}")
-    if not folder.exists() or not any(folder.iterdir()):
-        return
-    try:
-        there = load_json(folder / NAME).get("kind")
-    except (InputError, AttributeError):
-        there = None
-    if there != kind:
-        raise InputError(f"{folder} holds something other than a {kind} of rlcc; choose an empty folder")

@@ -15,26 +15,21 @@ meaning in C is then defined everywhere.
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
 
 from decision.artefact.errors import InputError
-from decision.ir.forest import Forest, Leaf, integer
-from decision.ir.forest import Node as TreeNode
+from decision.ir.forest import Forest
 from decision.ir.formats import U32_MAX
 from decision.ir.interface import GROUPS, Interface
 from decision.ir.interface import STORAGE_RANGE as STORAGE_RANGE
-from decision.ir.interfaces import from_json, to_json
 from decision.ir.network import Int8Network
-from decision.ir.network_json import network_from_json, network_to_json
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 UINT64_MAX = 2**64 - 1
 MAX_NODES = 4096
-FORMAT = 2
 
 
 class Op(IntEnum):
-    """Operators. The numbers are the wire format of ``flatten`` (the simulator's interpreter knows them)."""
+    """Operators. The numbers are the wire format of the simulator's interpreter."""
 
     CONST = 0  # imm
     EVENT = 1  # imm: index in Interface.event
@@ -123,92 +118,6 @@ class Program:
     def outputs(self) -> tuple[int, ...]:
         """The nodes that anybody sees: knobs, then what is written back."""
         return (*self.results, *(s.node for s in self.state))
-
-    def to_json(self) -> dict[str, Any]:
-        """A readable form: one object a node, ranges included."""
-        return {
-            "format": FORMAT,
-            "interface": to_json(self.interface),
-            "nodes": [
-                {"id": i, "op": n.op.name.lower(), "args": list(n.args), "imm": n.imm}
-                | {"range": [n.low, n.high], "name": n.name, "note": n.note}
-                for i, n in enumerate(self.nodes)
-            ],
-            "state": [{"name": s.name, "storage": s.storage, "node": s.node, "note": s.note} for s in self.state],
-            "results": list(self.results),
-            "ensemble": self.forest.to_json(),
-            "tables": [list(table) for table in self.tables],
-        } | ({} if self.network is None else {"network": network_to_json(self.network)})
-
-    @staticmethod
-    def from_json(data: Any) -> "Program":
-        """Inverse of ``to_json``. Ranges are derived anew, never believed: a stored range that differs is an error."""
-        try:
-            if data["format"] != FORMAT:
-                raise InputError(f"the decision program has format {data['format']!r}, not {FORMAT}; emit it again")
-            network = network_from_json(data["network"]) if "network" in data else None
-            builder = ProgramBuilder(Forest.from_json(data["ensemble"]), from_json(data["interface"]), network=network)
-            builder.tables = [tuple(integer(v) for v in table) for table in data["tables"]]
-            builder.state = [
-                StateField(text(s["name"]), text(s["storage"]), integer(s["node"]), text(s["note"]))
-                for s in data["state"]
-            ]
-            for i, n in enumerate(data["nodes"]):
-                args = tuple(integer(a) for a in n["args"])
-                node = builder.add(Op[n["op"].upper()], args, integer(n["imm"]), n["name"], n["note"])
-                if node != i or n["id"] != i:
-                    raise InputError(f"node {i} of the decision program stands twice or out of order; emit it again")
-                if [builder.nodes[node].low, builder.nodes[node].high] != n["range"]:
-                    raise InputError(f"node {i} of the decision program states a range it does not have; emit it again")
-            return builder.finish(*(integer(result) for result in data["results"]))
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise InputError(f"the decision program is not readable: {error!r}; emit it again") from None
-
-    def flatten(self) -> dict[str, Any]:
-        """Plain integer lists for an interpreter in another language: nodes, state, trees (see Op for meanings).
-
-        InputError for a program with a network, which such interpreters do not know.
-        """
-        if self.network is not None:
-            raise InputError("a network runs in the simulator as the C of its firmware folder; name that folder")
-        return {
-            "ops": [int(n.op) for n in self.nodes],
-            "args": [list(n.args) for n in self.nodes],
-            "imms": [n.imm for n in self.nodes],
-            "state_nodes": [s.node for s in self.state],
-            "state_storage": [s.storage for s in self.state],
-            "state_names": [s.name for s in self.state],
-            "results": list(self.results),
-            "tables": [list(table) for table in self.tables],
-            "bias": list(self.forest.bias),
-            "trees": [_listed(tree) for tree in self.forest.trees],
-        }
-
-
-def _listed(tree: TreeNode) -> tuple[list[list[int]], list[list[int]]]:
-    """A tree's branches [feature, threshold, below, above], the root first, and its leaves. A branch's sides are places
-    among the branches, or -1 - k for leaf k."""
-    branches: list[list[int]] = []
-    ends: list[list[int]] = []
-
-    def place(node: TreeNode) -> int:
-        if isinstance(node, Leaf):
-            ends.append(list(node.value))
-            return -len(ends)
-        here = len(branches)
-        branches.append([])
-        branches[here] = [node.feature, node.threshold, place(node.below), place(node.above)]
-        return here
-
-    place(tree)
-    return branches, ends
-
-
-def text(value: Any) -> str:
-    """The JSON value if it is a string, else ValueError."""
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not a string")
-    return value
 
 
 @dataclass

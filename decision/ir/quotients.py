@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from decision.ir.forest import Branch, Forest, mapped
 from decision.ir.formats import U32_MAX
+from decision.ir.multiples import Multiples, multiples
 from decision.ir.program import Op, Program, ProgramBuilder, StateField
 
 COUNTED = "_rank"
@@ -36,15 +37,6 @@ class Division:
     def bits(self) -> int:
         """Its greatest quotient is 2 to this power."""
         return self.fraction_bits + self.whole_bits
-
-
-@dataclass(frozen=True)
-class Multiples:
-    """How many of ``factors`` (ascending) times node ``over`` node ``x`` is above."""
-
-    x: int
-    over: int
-    factors: tuple[int, ...]
 
 
 def held(b: ProgramBuilder, division: Division, name: str = "") -> int:
@@ -103,15 +95,6 @@ def _narrow(division: Division) -> bool:
     return (division.most << division.bits) + 1 <= U32_MAX
 
 
-def multiples(program: Program) -> dict[int, Multiples]:
-    """The trees' features that count multiples which a value is above."""
-    asked = {node.args for node in program.nodes if node.op is Op.TREES}
-    if len(asked) != 1:
-        return {}
-    found = {k: _counted(program, number) for k, number in enumerate(next(iter(asked)))}
-    return {k: counted for k, counted in found.items() if counted is not None}
-
-
 def with_quotients(program: Program) -> Program:
     """The program with divisions in place of comparisons with multiples, and the trees asking for ratios."""
     counted = multiples(program)
@@ -156,28 +139,6 @@ def _behind(program: Program, counted: Multiples) -> Division | None:
     division = Division(least.args[0], counted.over, over.high, scaled.imm, whole)
     sure = over.low >= 1 and nodes[division.count].low >= 0 and _narrow(division)
     return division if sure and counted.factors[-1] <= 1 << division.bits else None
-
-
-def _counted(program: Program, number: int) -> Multiples | None:
-    """A sum of comparisons of one value with multiples of another."""
-    nodes = program.nodes
-    todo, asked = [number], list[tuple[int, int, int]]()
-    while todo:
-        node = nodes[todo.pop()]
-        if node.op is Op.ADD:
-            todo += node.args
-            continue
-        product = nodes[node.args[1]] if node.op is Op.GT else node
-        if product.op is not Op.MUL or nodes[product.args[1]].op is not Op.CONST:
-            return None
-        asked.append((node.args[0], product.args[0], nodes[product.args[1]].imm))
-    pairs = {(x, over) for x, over, _ in asked}
-    factors = tuple(sorted(factor for _, _, factor in asked))
-    if len(pairs) != 1 or factors[0] < 1 or len(set(factors)) != len(factors):
-        return None
-    ((x, over),) = pairs
-    fits = nodes[x].low >= 0 and nodes[x].high <= U32_MAX and nodes[over].low >= 0
-    return Multiples(x, over, factors) if fits and factors[-1] * nodes[over].high <= U32_MAX else None
 
 
 def _of_ratios(forest: Forest, factors: Mapping[int, tuple[int, ...]]) -> Forest:

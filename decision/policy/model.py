@@ -14,8 +14,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from decision.artefact.documents import dump_json, parse_json, read_bytes, write_atomically
+from decision.artefact.documents import dump_json, parse_json, read_bytes
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.argmax import argmax
 from decision.ir.arrays import Integers
 from decision.ir.forest import Forest, Node, integer

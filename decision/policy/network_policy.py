@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from decision.artefact.documents import dump_json, parse_json, read_bytes, write_atomically
+from decision.artefact.documents import dump_json, parse_json, read_bytes
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.forest import integer
 from decision.ir.network import Int8Network
 from decision.ir.network_json import network_from_json, network_to_json

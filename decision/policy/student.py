@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from decision.artefact.documents import dump_json, parse_json, read_bytes, write_atomically
+from decision.artefact.documents import dump_json, parse_json, read_bytes
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.forest import Forest
 from decision.ir.program import Program
 from decision.policy.header_fields import Headed

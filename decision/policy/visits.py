@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.artefact.documents import dump_json, load_json, write_atomically
+from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.forest import Forest, integer, places
 
 FORMAT, KIND = 1, "visits"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.arrays import Integers
 from decision.policy.policy import Header
 from decision.policy.records import ACTION, Trajectories

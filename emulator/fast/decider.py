@@ -13,6 +13,7 @@ from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.fast.timing import timing
 from emulator.firmware import ENTRY
+from emulator.objects import runnable
 from emulator.profile import Profile
 
 
@@ -60,7 +61,7 @@ def decider(
     firmware_dir: str | Path | Opened, profile: str | Path | Profile, *, compiler: str = "clang", opt: str = "-O2"
 ) -> FastDecider:
     """Compile a firmware folder's decision for an engine and make it ready to be called by the network simulator."""
-    build = built(firmware_dir, profile=profile, compiler=compiler, opt=opt).runnable()
+    build = runnable(built(firmware_dir, profile=profile, compiler=compiler, opt=opt))
     engine, figures = build.engine, timing(build.engine)
     program = program_of(build.image, ENTRY, engine, build.blocks, figures)
     groups = [GROUPS.index(block.name) for block in build.blocks]

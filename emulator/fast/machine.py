@@ -5,9 +5,9 @@ hold. The machine follows both, cycle by cycle, through the runner as well as th
 """
 
 from emulator import _fast, memory_map
+from emulator.elf import Image
 from emulator.fast.timing import Timing
 from emulator.job import State
-from emulator.objects import Image
 from emulator.profile import EngineMemory, IbexCore, Profile
 
 STATES: tuple[State, ...] = ("hot", "cold", "other-flow")

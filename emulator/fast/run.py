@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.artefact.processors import usable_cores
 from emulator import _fast, memory_map
+from emulator.elf import Image
 from emulator.fast.machine import machine
 from emulator.fast.timing import Timing, timing
 from emulator.job import CYCLE_LIMIT, PORTION, State
 from emulator.memory_map import Block
-from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.rtl_run import RtlFault, RtlRun
 

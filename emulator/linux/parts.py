@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from decision.artefact.cache import built_once
+from decision.artefact.build_cache import built_once
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from emulator.compile import tool_environment, zig_command

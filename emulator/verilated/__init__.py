@@ -10,11 +10,6 @@ from emulator.profile import Core
 from emulator.verilated.parts import Rtl
 
 
-def distribution_of(core: Core) -> str:
-    """The package whose RTL it is."""
-    return str(import_module(f"emulator.verilated.{core.kind}").DISTRIBUTION)
-
-
 def rtl_of(core: Core) -> Rtl:
     """The RTL that makes this core; InputError where its wheel is not installed."""
     return cast(Rtl, import_module(f"emulator.verilated.{core.kind}").rtl(core))

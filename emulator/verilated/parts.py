@@ -3,11 +3,10 @@
 import os
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from importlib.util import find_spec
 from pathlib import Path
 
 from decision.artefact.errors import InputError
-from decision.artefact.extras import missing
+from decision.artefact.extras import package_folder
 
 MEMORY_PORT = Path(__file__).resolve().parent.parent / "rtl" / "rlcc_memory_port.sv"
 """A memory with its latency, which the tops of the simple cores share."""
@@ -47,15 +46,6 @@ def _verilog(folder: Path) -> list[Path]:
         return [
             folder / name for name in sorted(e.name for e in entries if fnmatchcase(e.name, "*.*v*") and e.is_file())
         ]
-
-
-def package_folder(module: str) -> Path:
-    """Returns the folder of an installed wheel's files; raises InputError, which names the extra to install, if it is
-    missing."""
-    spec = find_spec(module)
-    if spec is None or not spec.submodule_search_locations:
-        raise missing(module) or InputError(f"{module} is not installed, nor is rlcc; install rlcc")
-    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def core_folder(kind: str) -> Path:

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from decision.artefact.documents import load_toml, write_atomically
+from decision.artefact.documents import load_toml
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.interfaces import QUEUE_MARKING
 from netsim.network import US
 from netsim.policies import PolicySpec, fixed, native

@@ -14,8 +14,9 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.manifest import sha256
+from decision.artefact.output import write_atomically
 from decision.artefact.sources import package_hash
 from decision.ir.arrays import Floats
 from netsim import Cohort, Simulation

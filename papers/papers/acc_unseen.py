@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from decision.artefact.documents import read_text, write_atomically
+from decision.artefact.documents import read_text
 from decision.artefact.manifest import opened
+from decision.artefact.output import write_atomically
 from decision.policy.student import NAME, load_student
 from distill.options import RolloutOptions
 from distill.rollout import collect, teacher_policy

@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from decision.artefact.documents import dump_json, load_toml, read_text, write_atomically
+from decision.artefact.documents import dump_json, load_toml, read_text
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
+from decision.artefact.output import write_atomically
 from decision.policy.policy import Policy
 from netsim.build import simulator_hash
 from netsim.network import MS

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
 from netsim import scenarios
 from netsim.baselines import BaselineSpec, by_name

@@ -16,8 +16,8 @@ from math import exp, inf, isnan, log
 from pathlib import Path
 from statistics import mean
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.baselines import by_name
 from netsim.network import MS, US, Network
 from netsim.places import Place as Where

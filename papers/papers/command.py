@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.policy.student import NAME, Student, load_student
 from papers import contenders
 from papers.contenders import PAGES, ROOT, TEACHERS, Contender

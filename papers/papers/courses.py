@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.answers import Lost
 from netsim.places import Place
 from netsim.simulation import Simulation

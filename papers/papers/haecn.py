@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.interfaces import TRIGGERED
 from decision.policy.records import Columns
 from decision.policy.weights import TRIGGER, shapes

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import floor, sqrt
 from pathlib import Path
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.policy.student import NAME, Student, load_student
 from distill.options import DistillOptions, RolloutOptions
 from netsim.policies import PolicySpec, interpreted, native

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import exp, log
 from pathlib import Path
 
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from netsim.network import MS
 from netsim.scenarios import MILD_NODE_BYTES, MILD_NODES, MILD_PERIOD_PS
 from papers import contenders

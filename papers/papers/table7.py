@@ -19,9 +19,9 @@ from codegen.emit import Emission
 from codegen.networks.body import emit_network
 from codegen.networks.quantise import Bits
 from codegen.networks.quantised import quantised
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
+from decision.artefact.output import write_atomically
 from decision.policy.network_policy import NetworkPolicy
 from distill import rollout
 from distill.options import RolloutOptions

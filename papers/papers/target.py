@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from decision.ir.interfaces.flow_rate import TARGET_RATIO, flow_interface
 from decision.policy.policy import Policy
 from decision.policy.student import Student

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from netsim.network import MS
 from netsim.policies import NativePolicy
 from netsim.simulation import DECISION_LATENCY_PS

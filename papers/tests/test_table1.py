@@ -7,7 +7,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.profile import load_profile
 from papers.table1 import fit, page

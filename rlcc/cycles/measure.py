@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
-from emulator.build import Build, source_lines
+from emulator.build import Build
 from emulator.firmware import ENTRY, Firmware
-from emulator.lines import Frame, SourceLines
+from emulator.lines import Frame, SourceLines, source_lines
 from emulator.rtl_run import run_on_core
 from rlcc.commands.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from decision.artefact.documents import write_atomically
-from decision.artefact.manifest import writing
+from decision.artefact.output import write_atomically, writing
 from netsim.network import Network
 from rlcc import __version__
 from rlcc.evaluation import summary

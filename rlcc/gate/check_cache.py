@@ -15,8 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from decision.artefact.cache import cache_folder
-from decision.artefact.documents import dump_json, load_json, write_atomically
+from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.artefact.sources import imported, package_hash
 
 ROOT = Path(__file__).resolve().parents[2]

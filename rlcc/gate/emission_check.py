@@ -7,6 +7,7 @@ from codegen.emit import KIND, emission_of, program_of
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened
 from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 from decision.ir.ranks import same_decision, with_values
 from decision.policy.deciders import Decider, decider_file, load_decider
 from emulator.firmware import PROGRAM
@@ -37,7 +38,7 @@ def emitted(folder: Path, *, foreign: bool) -> Opened:
 def checked_program(firmware: Opened) -> tuple[Decider, Program]:
     """Returns the decider, and the program that the vectors are compared with, which must be its whole decision."""
     decider = load_decider(firmware)
-    program = Program.from_json(firmware.json(PROGRAM))
+    program = program_from_json(firmware.json(PROGRAM))
     came = program_of(decider, emission_of(firmware).fix)
     if not same_decision(with_values(program, {s.name: s.storage for s in came.state}), came):
         beside = decider_file(firmware)

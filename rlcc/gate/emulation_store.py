@@ -6,9 +6,10 @@ on this engine, by this emulator (rlcc.gate.check_cache); else the vectors are r
 
 from pathlib import Path
 
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import write_atomically, writing
 from emulator.build import Build
 from emulator.report import EmulationReport, from_json
 from rlcc.gate.check_cache import Remembered

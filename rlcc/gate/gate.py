@@ -19,10 +19,11 @@ from decision.policy.deciders import Decider, Pupil, decider_file
 from decision.policy.model import Model
 from decision.policy.student import Student
 from emulator.build import build as build_firmware
-from emulator.firmware import SOURCE, prefix_of, read_firmware, tree_inputs, under
+from emulator.firmware import SOURCE, prefix_of, read_firmware, under
 from emulator.host import HostReport, host_compilers, run_on_host
 from emulator.report import EmulationReport
 from emulator.run import run_vectors
+from emulator.tree_inputs import tree_inputs
 from rlcc.cycles.measure import PathCosts
 from rlcc.evaluation import prediction
 from rlcc.gate import on_device

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from rlcc.commands.console import stage
 from rlcc.commands.options import not_within
 from rlcc.gate.certified import PLACE

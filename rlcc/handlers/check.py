@@ -7,8 +7,9 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from decision.artefact.documents import validate, write_atomically
+from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from distill.options import RolloutOptions
 from netsim.baselines import by_name as baseline
 from netsim.deployment import Deployment

@@ -9,7 +9,8 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from decision.artefact.documents import dump_json, validate, write_atomically
+from decision.artefact.documents import dump_json, validate
+from decision.artefact.output import write_atomically
 from emulator.build import build
 from emulator.firmware import read_firmware
 from rlcc.commands.console import console, stage

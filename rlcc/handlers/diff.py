@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from decision.artefact.documents import validate, write_atomically
+from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
+from decision.artefact.output import write_atomically
 from distill.options import RolloutOptions
 from distill.rollout import KIND, Rollout, collect, recorded
 from netsim.deployment import Deployment

@@ -61,7 +61,8 @@ def _emit_network(source: Path, chosen: dict[str, Any], seed: int, out: Path, fi
     from codegen.networks.body import emit_network
     from codegen.networks.quantise import Bits
     from codegen.networks.quantised import quantised
-    from decision.artefact.manifest import check_place, opened
+    from decision.artefact.manifest import opened
+    from decision.artefact.output import check_place
     from distill.rollout import KIND as ROLLOUTS
     from distill.rollout import read
     from teachers.load import load

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 from rich.table import Table
 
-from decision.artefact.documents import dump_json, validate, write_atomically
+from decision.artefact.documents import dump_json, validate
+from decision.artefact.output import write_atomically
 from emulator.build import Build, build
 from emulator.firmware import read_firmware
 from emulator.image import build_image

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import check_place, same_artefact
+from decision.artefact.manifest import same_artefact
+from decision.artefact.output import check_place, write_atomically
 from netsim.devices import on_device
 from netsim.engines import Engines, Overload
 from netsim.network import LATEST_PS, US, Network

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from decision.artefact.cache import private_cache
-from decision.artefact.documents import dump_json, validate, write_atomically
+from decision.artefact.documents import dump_json, validate
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from netsim.deployment import Deployment
 from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.model_options import given

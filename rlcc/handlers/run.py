@@ -6,7 +6,8 @@ from pathlib import Path
 from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named, unserved
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import check_place, opened
+from decision.artefact.manifest import opened
+from decision.artefact.output import check_place
 from decision.artefact.renamed_keys import from_record
 from decision.policy.deciders import student_of
 from distill.options import DistillOptions

@@ -7,8 +7,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from codegen.tuning import Word, chosen, packed, size_of, told, unpacked, words_of
-from decision.artefact.documents import read_bytes, write_atomically
+from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from emulator.linux import bpftool
 from rlcc.commands.console import console
 from rlcc.commands.options import not_within

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from decision.artefact.documents import validate, write_atomically
+from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened
+from decision.artefact.output import write_atomically
 from decision.policy.deciders import student_of
 from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.visits import Visits, joined

@@ -13,8 +13,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from decision.ir.arrays import Floats
 from decision.ir.formats import ACTION_BITS
 from decision.policy.cells import act

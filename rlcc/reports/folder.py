@@ -9,7 +9,8 @@ from pathlib import Path
 
 from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import NAME, writing
+from decision.artefact.manifest import NAME
+from decision.artefact.output import writing
 from rlcc.gate.verdict import Verdict
 from rlcc.reports.junit import junit
 from rlcc.reports.markdown import markdown

@@ -11,7 +11,7 @@ import jinja2
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 from rlcc.search.pareto import front
 from rlcc.search.recipe_text import recipe_text
 from rlcc.search.space import SearchSpace

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from decision.artefact.documents import dump_json, write_atomically
+from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened as opened_artefact
 from decision.artefact.manifest import sha256
+from decision.artefact.output import write_atomically
 from decision.artefact.sources import package_hash
 from distill import rollout
 from netsim.build import simulator_hash

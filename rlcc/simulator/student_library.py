@@ -20,7 +20,7 @@ from typing import Any
 
 from decision.artefact import temporary
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.policy.student import Student
 
 CTYPES = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench import recipes
-from decision.artefact import manifest
+from decision.artefact import output
 from decision.ir.forest import Forest, oblivious
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
@@ -46,7 +46,7 @@ def runs(tmp_path: Path) -> Path:
     names = feature_names(policy.observation)
     forest = Forest(names, (oblivious(((0, 9), (1, 9)), (0, 1, 2, 3)),) * 3, (0,), policy.action.leaf_bits)
     made = Student(policy.name, policy.header, forest, teacher.hash)
-    with manifest.writing(tmp_path / "rl-cc/student", "student", parents={"teacher": teacher.hash}) as work:
+    with output.writing(tmp_path / "rl-cc/student", "student", parents={"teacher": teacher.hash}) as work:
         made.save(work)
     (tmp_path / "rl-cc/verdict").mkdir()
     return tmp_path

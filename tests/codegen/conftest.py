@@ -19,7 +19,7 @@ from codegen.lower import Options
 from codegen.model_body import ModelBody
 from codegen.render import Source, render
 from codegen.targets import BARE
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.policy.model import Model
 from decision.policy.student import Student
 

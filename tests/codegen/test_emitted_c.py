@@ -18,7 +18,8 @@ from codegen.emit import emit
 from codegen.lower import Options
 from codegen.targets import TARGETS
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")

@@ -13,7 +13,7 @@ from codegen.lower import Options
 from codegen.migration import kept_fields, migration
 from codegen.passes.ranks import chains, with_ranks
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.ir.program import Program
@@ -24,6 +24,7 @@ from emulator.firmware import ENTRY, read_firmware
 from emulator.host import run_on_host
 from emulator.identity import BYTES, identities, identity_of
 from emulator.image import build_image
+from emulator.objects import check_code
 from emulator.run import run_vectors
 
 SEEN = [FEATURES["previous_action"], FEATURES["rl_cc_congestion"]]
@@ -141,7 +142,7 @@ def test_the_policies_of_one_image_run_on_the_core_as_each_does_alone(
         assert report.passed
         assert report.to_json() == run_vectors(single).to_json()
     text = {section.name: len(section.data) for section in code[0]}[".text"]
-    assert text >= sum(one.facts.code_bytes for one in together)  # both are in it
+    assert text >= sum(check_code(one.elf, one.firmware.named(ENTRY)).code_bytes for one in together)  # both are in it
 
 
 def test_an_image_has_each_prefix_once(pair: tuple[Path, Path], tmp_path: Path) -> None:

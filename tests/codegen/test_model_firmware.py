@@ -20,7 +20,8 @@ from codegen.emit import KIND
 from codegen.lower import Options
 from codegen.model_body import at_most, emit_model
 from codegen.vectors import make
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from decision.ir.forest import Branch, Leaf
 from decision.policy.model import GridFeature, Model
 from rlcc.cli import main

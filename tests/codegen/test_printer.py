@@ -26,6 +26,7 @@ from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import evaluate
 from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.program_json import program_from_json
 from decision.ir.rewrite import needed
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
@@ -135,7 +136,7 @@ def test_a_shared_library_of_the_emitted_c_agrees_on_100_000_inputs(student, emi
         sources = [firmware / "rlcc_policy.c", firmware / "loop.c"]
         built = run(*host_compiler, "-O2", "-fPIC", "-shared", *sources, "-o", firmware / "policy.so")
         assert built.returncode == 0, built.stderr
-        program = Program.from_json(json.loads((firmware / "program.json").read_text()))  # histories may be ranks there
+        program = program_from_json(json.loads((firmware / "program.json").read_text()))  # histories may be ranks there
         same(program, firmware / "policy.so", random_inputs(program, 100_000, 7))
 
 

@@ -8,7 +8,7 @@ from queue_actions import LEVEL, choice
 from codegen.differences import differences
 from codegen.emit import emit
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.policy.actions import Action, AnyAction
 from decision.policy.policy import Header, Observation

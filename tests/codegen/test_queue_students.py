@@ -10,7 +10,7 @@ from queue_actions import GROUPS, LEVEL
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.policy.policy import Header, Observation
 from decision.policy.student import Student

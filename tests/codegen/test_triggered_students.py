@@ -7,7 +7,7 @@ from triggered_students import triggered_student
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from emulator.host import run_on_host
 
 

@@ -12,7 +12,7 @@ from drawing import ACTIONS, FEATURES, make_student
 from codegen.emit import emit
 from codegen.lower import Options
 from codegen.migration import migration
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.firmware import read_firmware
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from decision.artefact.documents import dump_json
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import Forest
 from decision.ir.interface import Interface, Knob, Signal, Uniform
 from decision.ir.interfaces import INTERFACES
 from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.program_json import program_to_json
 from emulator import sources
 from emulator.compile import toolchain
 from emulator.timing import time_function
@@ -146,7 +147,7 @@ def firmware_folder(tmp_path: Path) -> FolderMaker:
             (folder / "rlcc_policy.h").write_text(header)
             lines = [",".join(map(str, row)) for row in [columns, *vectors]]
             (folder / "vectors.csv").write_text("\n".join(lines) + "\n")
-            (folder / "program.json").write_text(dump_json(program().to_json()))
+            (folder / "program.json").write_text(dump_json(program_to_json(program())))
         return tmp_path / name
 
     return make

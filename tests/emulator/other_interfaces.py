@@ -9,11 +9,12 @@ from codegen.passes.program import lower_program
 from codegen.printer import Printer
 from codegen.vectors import make
 from decision.artefact.documents import dump_json
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.ir.interface import Interface, Knob, Signal, Uniform
 from decision.ir.interfaces import QUEUE_MARKING, grid
 from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.program_json import program_to_json
 
 MOST = 2**31 - 1
 TREES = (
@@ -87,5 +88,5 @@ def emitted(program: Program, place: Path, source: str | None = None) -> Path:
         (folder / "rlcc_policy.h").write_text(header)
         (folder / "rlcc_policy.c").write_text(source or code)
         (folder / "vectors.csv").write_text(vectors.to_csv())
-        (folder / "program.json").write_text(dump_json(program.to_json()))
+        (folder / "program.json").write_text(dump_json(program_to_json(program)))
     return place

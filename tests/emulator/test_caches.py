@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from emulator.compile import compile_policy, link_program, toolchain
+from emulator.elf import read_image
 from emulator.job import State
 from emulator.memory_map import Block
-from emulator.objects import read_image
 from emulator.profile import load_profile
 from emulator.rtl_run import RtlRun, run_on_core
 from emulator.run import emulate

@@ -10,12 +10,15 @@ import pytest
 from codegen.layout import manifest_layouts
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
-from emulator.firmware import argument_blocks, read_firmware, tree_inputs
+from decision.ir.program_json import program_to_json
+from emulator.firmware import argument_blocks, read_firmware
 from emulator.memory_map import Block
+from emulator.tree_inputs import tree_inputs
 
 Maker = Callable[..., Path]
 
@@ -43,7 +46,7 @@ def written(place: Path, program: Program, change: Callable[[dict[str, list[int]
     change(columns)
     rows = zip(["by hand"] * 4, *columns.values(), strict=True)
     with writing(place, "firmware", details={"layout": manifest_layouts(program)}) as work:
-        (work / "program.json").write_text(dump_json(program.to_json()))
+        (work / "program.json").write_text(dump_json(program_to_json(program)))
         (work / "rlcc_policy.c").write_text("")
         (work / "vectors.csv").write_text("\n".join(",".join(map(str, row)) for row in [["kind", *columns], *rows]))
     return place

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import opened, sha256, writing
+from decision.artefact.manifest import opened, sha256
+from decision.artefact.output import writing
 from emulator import sources
 from emulator.compile import compile_sources, find_compiler, toolchain
 from emulator.firmware import Firmware, read_firmware

@@ -14,14 +14,14 @@ from emulator import fast
 from emulator.compare import compare
 from emulator.compile import compile_sources, link_program, toolchain
 from emulator.decider import rtl_decider
+from emulator.elf import read_image
 from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
 from emulator.host import run_on_host
-from emulator.objects import read_image
+from emulator.layout import outputs
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks, emulate
 from emulator.shared_library import shared_library
-from emulator.vectors import outputs
 
 SMALL = load_profile("ibex-small")
 ARGUMENTS = {

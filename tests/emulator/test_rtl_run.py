@@ -12,9 +12,9 @@ import emulator.rtl_run as rtl_run_module
 from decision.artefact.errors import InputError
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.decider import rtl_decider
+from emulator.elf import Image, read_image
 from emulator.firmware import ENTRY, read_firmware
 from emulator.job import PORTION
-from emulator.objects import Image, read_image
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from codegen.emit import emit
 from decision.artefact.documents import dump_json
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.policy.model import GridFeature, Model
 from decision.policy.policy import Policy
@@ -31,7 +31,7 @@ from rlcc.gate.verdict import Verdict
 from teachers.save import save
 from teachers.teacher import make_teacher
 from verify.prover.certify import certify
-from verify.trusted.certificate import write_certificate
+from verify.prover.output import write_certificate
 
 POLICY: dict[str, Any] = {
     "format": 1,

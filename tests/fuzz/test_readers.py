@@ -18,15 +18,18 @@ from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import artefact_hash, opened, sha256
 from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 from decision.policy.model import load_model
 from decision.policy.policy import load_policy
 from decision.policy.student import load_student
 from distill.rollout import FILE as ROLLOUTS
+from emulator.elf import read_image, undefined_and_static
 from emulator.firmware import ENTRY, check_against_program
-from emulator.objects import check_code, read_image, undefined_and_static
+from emulator.layout import Layout, read_layouts
+from emulator.objects import check_code
 from emulator.profile import load_profile
 from emulator.sources import checked
-from emulator.vectors import Layout, read_layouts, read_vectors
+from emulator.vectors import read_vectors
 from rlcc import attestation
 from rlcc.gate.reference import read_reference
 from rlcc.gate.teacher_match import compare, given_rollouts
@@ -40,7 +43,7 @@ QUIET = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, Hea
 
 
 def layouts_of(program: Path, corpus: Path) -> tuple[Program, dict[str, Layout]]:
-    read, details = Program.from_json(load_json(program)), load_json(corpus / "firmware/manifest.json")["details"]
+    read, details = program_from_json(load_json(program)), load_json(corpus / "firmware/manifest.json")["details"]
     return read, read_layouts(details, read, "the manifest")
 
 
@@ -191,7 +194,7 @@ def test_twisted_manifests(corpus: Path, tmp_path: Path, data: st.DataObject) ->
     (folder / "manifest.json").write_text(text, errors="replace")
 
     def read() -> None:
-        program = Program.from_json(load_json(folder / "program.json"))
+        program = program_from_json(load_json(folder / "program.json"))
         read_layouts(opened(folder, "firmware").details, program, "the manifest")
 
     refused_or_read(read)

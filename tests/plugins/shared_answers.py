@@ -19,7 +19,7 @@ import pytest
 from bench.mutants import ISOLATION
 
 Solve = Callable[[str, dict[str, int] | None], str]
-CALIBRATING = ("verify.prover.certify", "verify.check.recheck")
+CALIBRATING = ("verify.prover.certify", "verify.check.on_core")
 CHECKER, PROVER = "verify.check.solver", "verify.prover.solve"
 CALIBRATIONS: dict[tuple[str, str], Any] = {}
 shared_modules: set[str] = set()

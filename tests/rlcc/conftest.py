@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.artefact import manifest
+from decision.artefact import manifest, output
+from decision.artefact.documents import load_json
 from decision.ir.forest import Forest, oblivious
 from decision.policy.policy import Policy
 from decision.policy.student import Student
@@ -177,10 +178,10 @@ def resealed() -> Callable[..., Path]:
     """Copies an artefact, lets ``edit`` change its files, and seals it again: manifest and hash are right."""
 
     def make(folder: Path, to: Path, edit: Callable[[Path], None]) -> Path:
-        kind = manifest.load_json(folder / manifest.NAME)["kind"]
+        kind = load_json(folder / manifest.NAME)["kind"]
         known = manifest.opened(folder, kind)
         options = {"parents": known.parents, "seed": known.seed, "details": dict(known.details)}
-        with manifest.writing(to, kind, **options) as work:
+        with output.writing(to, kind, **options) as work:
             for name in known.files:
                 shutil.copy(folder / name, work / name)
             edit(work)
@@ -228,7 +229,7 @@ def make_good(root: Path) -> None:
     policy = teacher.policy
     ensemble = Forest(names, trees, (600,), policy.action.leaf_bits)
     made = Student(policy.name, policy.header, ensemble, teacher.hash)
-    with manifest.writing(root / "student", "student", parents={"teacher": teacher.hash}) as work:
+    with output.writing(root / "student", "student", parents={"teacher": teacher.hash}) as work:
         made.save(work)
     assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0
     proved = ["verify", str(root / "firmware"), "--out", str(root / "certificate/certificate.json")]

@@ -21,7 +21,7 @@ from pathlib import Path
 import click
 import pytest
 
-from decision.artefact import manifest
+from decision.artefact import output
 from decision.ir.forest import Forest, oblivious
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
@@ -130,7 +130,7 @@ def two_trees(teacher: Path, to: Path) -> None:
     trees = (oblivious(((0, 48_173),), (up, down)), oblivious(((len(names) - 1, 200),), (down, up)))
     forest = Forest(names, trees, (0,) * outputs, policy.action.leaf_bits)
     made = Student(policy.name, policy.header, forest, of.hash)
-    with manifest.writing(to, "student", parents={"teacher": of.hash}) as work:
+    with output.writing(to, "student", parents={"teacher": of.hash}) as work:
         made.save(work)
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from decision.artefact.errors import InputError
 from decision.policy.visits import Intervals, Visits, counted
-from emulator.firmware import read_firmware, tree_inputs
+from emulator.firmware import read_firmware
 from emulator.samples import sample_type, visits_of
+from emulator.tree_inputs import tree_inputs
 from rlcc import cli
 from rlcc.drift import PARTS, FeatureDrift, drift, interval
 from rlcc.monitor import header

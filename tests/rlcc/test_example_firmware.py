@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.artefact import manifest
+from decision.artefact import output
 from decision.ir.forest import Forest, oblivious
 from decision.policy.policy import Policy
 from decision.policy.student import Student
@@ -58,7 +58,7 @@ def in_two_steps(folder: Path) -> None:
     at = next(n for n, name in enumerate(names) if name.startswith("congestion"))
     forest = Forest(names, (oblivious(((at, BRAKES_ABOVE),), (leaf, -leaf)),), (0,), policy.action.leaf_bits)
     made = Student(policy.name, policy.header, forest, teacher.hash)
-    with manifest.writing(folder / "student", "student", parents={"teacher": teacher.hash}) as work:
+    with output.writing(folder / "student", "student", parents={"teacher": teacher.hash}) as work:
         made.save(work)
 
 

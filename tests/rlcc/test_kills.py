@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 from decision.artefact import temporary
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import NAME, check_place, opened, writing
+from decision.artefact.manifest import NAME, opened
+from decision.artefact.output import check_place, write_atomically, writing
 
 ROOT = Path(__file__).resolve().parents[2]
 TEACHER = ROOT / "fixtures" / "teachers" / "rl-cc-mlp"

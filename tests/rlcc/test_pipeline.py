@@ -24,7 +24,8 @@ from decision.artefact.manifest import opened
 from decision.artefact.renamed_keys import from_record
 from decision.ir.forest import Forest
 from decision.ir.interpret import trace
-from decision.ir.program import Op, Program
+from decision.ir.program import Op
+from decision.ir.program_json import program_from_json
 from decision.policy.student import load_student
 from distill.options import DistillOptions
 from emulator.host import run_on_host
@@ -355,7 +356,7 @@ def test_resealing_alone_changes_no_verdict(pipeline: Any, resealed: Any, tmp_pa
 def test_the_vectors_tell_every_threshold_from_its_neighbours(pipeline: Any) -> None:
     """Every threshold of every tree, one more and one less: some vector must see the difference in the trees' sum, or
     no input can (both sides of the split say the same)."""
-    program = Program.from_json(json.loads((pipeline.firmware / "program.json").read_text()))
+    program = program_from_json(json.loads((pipeline.firmware / "program.json").read_text()))
     with (pipeline.firmware / "vectors.csv").open() as file:
         rows = list(csv.DictReader(file))
     columns = {name: np.array([int(row[name]) for row in rows]) for name in rows[0] if name != "kind"}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from codegen.differences import differences
-from decision.artefact import manifest
+from decision.artefact import manifest, output
 from decision.artefact.errors import InputError
 from decision.artefact.folder import Folder
 from decision.artefact.manifest import Opened, opened, sha256
@@ -119,7 +119,7 @@ def pair(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     now = student.forest.features.index("congestion_q20")
     tree = oblivious(((now, 9_000_000), (now, 9_000_040)), (0, 24_000, 0, 0))
     forest = replace(student.forest, trees=(*student.forest.trees, tree))
-    with manifest.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
+    with output.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
         replace(student, forest=forest).save(work)
     assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "other")]) == 0
     return root

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from decision.artefact.manifest import NAME, Manifest, opened, writing
+from decision.artefact.manifest import NAME, Manifest, opened
+from decision.artefact.output import writing
 from distill import distil, rollout
 from distill.options import DistillOptions, RolloutOptions
 from rlcc import stages

@@ -12,7 +12,7 @@ import pytest
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

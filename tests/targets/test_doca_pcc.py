@@ -14,7 +14,7 @@ from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.policy.once_per_rtt import decides_once

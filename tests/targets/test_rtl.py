@@ -13,7 +13,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 
 SAID = re.compile(r"^(\d+) of (\d+) tests failed$", re.MULTILINE)

@@ -7,10 +7,10 @@ import numpy as np
 from decision.ir.forest import Forest
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
+from emulator.elf import Image, LoadedSection
+from emulator.layout import Layout
 from emulator.memory_map import CONSTANTS_BASE
-from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
-from emulator.vectors import Layout
 from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
 from verify.trusted.calibrate_programs import encode

@@ -9,10 +9,11 @@ from typing import Any
 
 from codegen.layout import manifest_layouts
 from decision.artefact.documents import dump_json
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import evaluate
 from decision.ir.program import Program
+from decision.ir.program_json import program_to_json
 from emulator.build import Build
 from emulator.build import built as build_folder
 from emulator.profile import load_profile
@@ -62,7 +63,7 @@ def write_folder(
     for given in vectors:
         table.writerow(["by hand", *whole(program, given).values(), *decided(program, given).values()])
     with writing(folder, "firmware", details={"layout": layout or manifest_layouts(program)}) as work:
-        (work / "program.json").write_text(dump_json(program.to_json()))
+        (work / "program.json").write_text(dump_json(program_to_json(program)))
         (work / "rlcc_policy.c").write_text(TYPES + source)
         (work / "vectors.csv").write_text(text.getvalue())
     return folder

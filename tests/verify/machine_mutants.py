@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from emulator.objects import Image, LoadedSection
+from emulator.elf import Image, LoadedSection
 from verify.trusted.machine import BRANCHES, decode_image
 
 IMMEDIATE, FUNCT3, NOP = 1 << 20, 12, 0x0000_0013

@@ -11,7 +11,7 @@ from drawing import FEATURES
 from policy_by_hand import LIMITS
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.ir.forest import Node as Tree
 from decision.ir.interfaces.flow_rate import flow_interface
@@ -23,8 +23,8 @@ from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 from emulator.build import built
 from emulator.compile import compile_policy, link_program, toolchain
+from emulator.elf import Image, read_image
 from emulator.firmware import Firmware, read_firmware
-from emulator.objects import Image, read_image
 from emulator.profile import load_profile
 from verify.check import solver
 from verify.check.judge import Cut, Judge

@@ -8,9 +8,9 @@ from decision.ir.forest import Forest, Node, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.compile import compile_policy, link_program, toolchain
-from emulator.objects import Image, read_image
+from emulator.elf import Image, read_image
+from emulator.layout import Layout
 from emulator.profile import load_profile
-from emulator.vectors import Layout
 from verify.prover.prove import Limits
 
 PROFILE = load_profile("ibex-small")

@@ -10,10 +10,11 @@ from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.compile import find_compiler, run_tool
+from emulator.elf import Image, LoadedSection
 from emulator.firmware import ENTRY
+from emulator.layout import Layout, packed
 from emulator.memory_map import CONSTANTS_BASE
-from emulator.objects import Image, LoadedSection
-from emulator.vectors import Layout, Vectors, packed
+from emulator.vectors import Vectors
 from verify.rv64.equality import Rv64Proof, prove
 
 BASE = 0x1000

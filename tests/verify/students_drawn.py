@@ -10,7 +10,7 @@ from drawing import ACTIONS, FEATURES, make_student
 from bench.drawn.students import tree
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.policy.actions import Table
 from decision.policy.student import Student
 from emulator.build import Build

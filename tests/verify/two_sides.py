@@ -2,8 +2,8 @@
 
 from decision.ir.program import Program
 from emulator.build import Build
+from emulator.layout import Layout
 from emulator.profile import load_profile
-from emulator.vectors import Layout
 from verify.check.judge import Judge
 from verify.check.path_facts import Oracle
 from verify.code.failures import Failure

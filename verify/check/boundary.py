@@ -16,13 +16,14 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, of_kind
+from decision.artefact.output import write_atomically
 from emulator.core import buildable
 from verify.check.behaviour import behaviour_again
+from verify.check.on_core import calibrated_again
 from verify.check.proofs import Contradiction, Proofs
-from verify.check.recheck import Progress, Recheck, calibrated_again, rebuilt, recheck
+from verify.check.recheck import Progress, Recheck, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.check.subject import student_of
 from verify.check.teacher_distance import TeacherNetwork, distance_again

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from decision.ir.multiples import multiples
 from decision.ir.program import STORAGE_RANGE, Op, Program
-from decision.ir.quotients import multiples
+from emulator.elf import Image
+from emulator.layout import Layout
 from emulator.memory_map import CONSTANTS_BASE
-from emulator.objects import Image
-from emulator.vectors import Layout
 from verify.check.chains import START, Chains, Key, Path
 from verify.check.comparison_counts import counted
 from verify.check.layout import fields_of, structures_of

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from decision.ir.program import STORAGE_RANGE, Program
-from emulator.vectors import Layout
+from emulator.layout import Layout
 from verify.check.refused import Refused
 
 Field = tuple[str, int, int]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Mapping
 from math import inf
 
 from decision.ir.forest import Branch, Leaf, leaves
+from decision.ir.multiples import Multiples
 from decision.ir.program import Node, Op, Program
-from decision.ir.quotients import Multiples
 from verify.check.refused import Refused
 from verify.check.terms import BOOL, FALSE, NARROW, TRUE, Term, concat, const, extend, extract, ite, make, negate, var
 
@@ -52,7 +52,7 @@ def fits(low: int, high: int) -> bool:
 class Meaning:
     """Terms of the nodes. ``free`` names are variables, nodes without the low bits that are surely 0; ``fixed`` nodes
     are these words; ``choose`` and ``multiply`` use what the lane knows. ``counted``: nodes that count multiples
-    (``decision.ir.quotients``).
+    (``decision.ir.multiples``).
 
     A name is node.n, tree.k (what the leaf of tree k adds) or sum.k (what the leaves of trees 0..k add together,
     without the bias), over the operands of the first node of trees. The second output of n trees counts k on from n,

@@ -1,4 +1,5 @@
-"""``recheck``: a certificate against the firmware folder it is for. Refused, or every claim found true again."""
+"""``recheck``: a certificate against the firmware folder it is for. Refused, or every claim found true again by the
+cost model; what is measured on the core is in ``verify.check.on_core``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +13,12 @@ from decision.artefact.manifest import Opened
 from decision.ir.interpret import evaluate
 from emulator.build import Build
 from emulator.build import built as build_folder
-from emulator.profile import Profile
-from emulator.rtl_run import run_on_core
-from emulator.vectors import outputs
+from emulator.layout import outputs
+from emulator.profile import Profile, core_version
 from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
 from verify.check.proofs import Proofs
 from verify.check.refused import Refused
-from verify.trusted.calibrate import calibrate, core_version
 from verify.trusted.certificate import ASSUMPTIONS, Certificate, subject_of, witness_bytes
 from verify.trusted.costs import CycleModel, cycle_model
 from verify.trusted.execute import Execution, ExecutionFault, Simulator
@@ -105,22 +104,6 @@ def recheck(
     )
 
 
-def calibrated_again(certificate: Certificate, built: Build, progress: Progress | None = None) -> None:
-    """Measure the cost model, and the witness, on the core once more; ``Refused`` where the certificate says anything
-    else."""
-    found = calibrate(built.engine, progress=progress)
-    if found.to_json() != certificate.engine.calibration:
-        raise Refused("the cost model measured on the core is not what the certificate says of it")
-    worst = certificate.claims.worst_case
-    inputs = zip(built.blocks, witness_bytes(built, worst.witness), strict=True)
-    layouts = built.firmware.layouts
-    records = [(block, np.frombuffer(content, dtype=layouts[block.name].dtype)) for block, content in inputs]
-    run = run_on_core(built.image, certificate.subject.entry, built.engine, records)
-    if run.fault is not None or int(run.cycles[0]) != worst.rtl_cycles:
-        took = run.fault.text if run.fault is not None else f"{int(run.cycles[0])} cycles"
-        raise Refused(f"the witness on the core: {took}; the certificate says {worst.rtl_cycles} cycles")
-
-
 def rebuilt(certificate: Certificate, firmware: Path | Opened) -> Build:
     """The firmware compiled as the certificate says."""
     # A certificate holds what a profile means, without its reasons.
@@ -147,7 +130,7 @@ def _same_subject(certificate: Certificate, built: Build) -> None:
 def _same_engine(certificate: Certificate, engine: Profile, model: CycleModel) -> None:
     """The engine is the one that was calibrated, and the calibration is good."""
     stated, calibration = certificate.engine, certificate.engine.calibration
-    here = core_version(engine)
+    here = core_version(engine.core)
     if stated.core != here or calibration.get("core") != stated.core:
         raise Refused(f"the certificate is for the core {stated.core}, here is {here}")
     if calibration.get("profile_hash") != engine.hash() or stated.model != model.kind:

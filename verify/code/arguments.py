@@ -12,7 +12,7 @@ import numpy as np
 
 from decision.ir.program import Program
 from emulator.firmware import WRITTEN
-from emulator.vectors import Layout, check_layouts
+from emulator.layout import Layout, check_layouts
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from decision.artefact.manifest import sha256
 from emulator.build import Build
 from emulator.core import Progress
 from emulator.firmware import ENTRY
+from emulator.layout import Columns, outputs
 from emulator.rtl_run import run_on_core
-from emulator.vectors import Columns, computed, outputs
+from emulator.vectors import computed
 from verify.code.failures import Failure
 from verify.prover.cuts import cuts_of
 from verify.prover.prove import Limits, Proof, attempt

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from decision.ir.program import Program
+from emulator.elf import Image
 from emulator.firmware import argument_blocks
-from emulator.objects import Image
+from emulator.layout import Layout, outputs, packed
 from emulator.profile import Profile
-from emulator.vectors import Layout, computed, outputs, packed
+from emulator.vectors import computed
 from verify.trusted.costs import CycleModel
 from verify.trusted.execute import ExecutionFault, Simulator
 from verify.trusted.machine import IllegalInstruction

@@ -13,9 +13,10 @@ from math import prod
 import numpy as np
 
 from decision.ir.program import Op, Program
-from emulator.objects import Image
+from emulator.elf import Image
+from emulator.layout import Layout
 from emulator.profile import Profile
-from emulator.vectors import Layout, Vectors
+from emulator.vectors import Vectors
 from verify.code.arguments import structures
 from verify.code.failures import Failure, Refused
 from verify.code.graph import Graph, build_graph

@@ -16,8 +16,9 @@ from emulator.fast.run import program_of
 from emulator.fast.timing import Timing, timing
 from emulator.firmware import argument_blocks
 from emulator.job import PORTION
+from emulator.layout import outputs, packed
 from emulator.profile import Profile
-from emulator.vectors import Vectors, outputs, packed
+from emulator.vectors import Vectors
 from verify.prover.concrete import Example, Outcome, Runner
 from verify.prover.explore import Explorer
 from verify.prover.lanes import Ints

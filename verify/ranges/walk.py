@@ -8,7 +8,7 @@ comes to one and is refused.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from emulator.objects import Image
+from emulator.elf import Image
 from verify.code.failures import Refused
 from verify.code.graph import KEPT, RA, SP
 from verify.ranges import words as ranges

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decision.artefact import temporary
-from decision.artefact.cache import built_once
+from decision.artefact.build_cache import built_once
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, sha256
-from emulator.core import CXX_FLAGS, CXX_SLOW, all_of, cxx, verilator, version_line
+from emulator.core import CXX_FLAGS, CXX_SLOW, all_of, cxx, verilator
 from emulator.firmware import VECTORS, prefix_of, under
+from emulator.tool_versions import version_line
 
 FOLDER = "rtl"
 MODULE, WRAPPER, BENCH = "rlcc_policy.v", "rlcc_axi_lite.v", "rlcc_policy_tb.cpp"

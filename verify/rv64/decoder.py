@@ -8,7 +8,7 @@ word that the specification keeps back. Encodings after the RISC-V unprivileged 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from emulator.objects import Image
+from emulator.elf import Image
 from verify.code.failures import Refused
 
 

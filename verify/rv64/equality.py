@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from decision.ir.program import Node, Op, Program
 from emulator.build import Build
-from emulator.vectors import Layout, Vectors, packed
+from emulator.layout import Layout, packed
+from emulator.vectors import Vectors
 from verify.code.failures import Failure, Refused
 from verify.rv64.execution import Output, OutsideConstants, Rv64Execution, simulated
 from verify.rv64.paths import Paths

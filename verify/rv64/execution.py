@@ -8,9 +8,10 @@ from bitwuzla import Term
 
 from decision.ir.arrays import Integers
 from decision.ir.program import Program
+from emulator.elf import Image
 from emulator.firmware import ENTRY
-from emulator.objects import Image
-from emulator.vectors import Layout, Records, columns_of
+from emulator.layout import Layout, Records
+from emulator.vectors import columns_of
 from verify.code.arguments import structures
 from verify.code.failures import Refused
 from verify.rv64.decoder import SP, decode_text

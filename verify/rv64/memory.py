@@ -7,7 +7,7 @@ import numpy as np
 from bitwuzla import Kind, Term
 
 from decision.ir.arrays import Integers
-from emulator.objects import Image
+from emulator.elf import Image
 from verify.code.arguments import Structure
 from verify.code.failures import Refused
 from verify.rv64.values import MachineWord, MachineWords

@@ -8,7 +8,6 @@ branches go both ways.
 """
 
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +17,10 @@ from decision.artefact.errors import InputError
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.core import Progress
+from emulator.elf import Image, LoadedSection, read_image
 from emulator.memory_map import Block
-from emulator.objects import Image, LoadedSection, read_image
-from emulator.profile import Profile
+from emulator.profile import Profile, core_version
 from emulator.rtl_run import run_on_core
-from emulator.verilated import distribution_of
 from verify.trusted.calibrate_programs import WORDS, random_program
 from verify.trusted.costs import CycleModel, cycle_model
 from verify.trusted.execute import Simulator
@@ -57,12 +55,6 @@ class Calibration:
 
     def to_json(self) -> dict[str, str | int]:
         return asdict(self)
-
-
-def core_version(profile: Profile) -> str:
-    """The RTL that the emulated core is built of."""
-    package = distribution_of(profile.core)
-    return f"{package} {version(package)}"
 
 
 def calibrate(
@@ -102,7 +94,7 @@ def calibrate(
     return Calibration(
         profile=profile.name,
         profile_hash=profile.hash(),
-        core=core_version(profile),
+        core=core_version(profile.core),
         model=model.kind,
         programs=programs,
         calls=programs * calls,

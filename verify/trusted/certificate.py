@@ -6,7 +6,6 @@ means to check it and where it came from. The solver's questions lie in ``certif
 hashes.
 """
 
-import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -14,12 +13,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from decision.artefact.documents import WHOLE_NUMBER, dump_json, parse_json, read_bytes, validate, write_atomically
+from decision.artefact.documents import WHOLE_NUMBER, parse_json, read_bytes, validate
 from decision.artefact.errors import InputError
 from emulator.build import Build
 from emulator.compile import C_FLAGS
+from emulator.elf import Image
 from emulator.firmware import ENTRY, PROGRAM
-from emulator.objects import Image
 from verify.trusted.deviation import TeacherClaim
 
 FORMAT = 3
@@ -216,18 +215,6 @@ def extended(certificate: Certificate, **claims: Any) -> Certificate:
     """The same with claims besides, under a hash of its own."""
     content = certificate.model_copy(update=claims).model_dump(mode="json")
     return sealed({key: value for key, value in content.items() if key != "hash"})
-
-
-def write_certificate(certificate: Certificate, path: Path, queries: list[str]) -> None:
-    """Writes the certificate and, next to it, the solver's questions."""
-    texts = "\n".join(f"; {hashlib.sha256(text.encode()).hexdigest()}\n{text}" for text in queries)
-    write_atomically(path.with_suffix(".queries.gz"), gzip.compress(texts.encode(), mtime=0))
-    write_atomically(path, certificate_text(certificate))
-
-
-def certificate_text(certificate: Certificate) -> str:
-    """Returns the text of ``certificate.json``."""
-    return dump_json(json.loads(json.dumps(certificate.model_dump(mode="json"), sort_keys=True)))
 
 
 def read_certificate(path: Path) -> Certificate:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from emulator import memory_map
+from emulator.elf import Image
 from emulator.memory_map import Block
-from emulator.objects import Image
 from emulator.profile import Profile
 from verify.trusted.costs import CycleModel, cycle_model
 from verify.trusted.machine import BRANCHES, LOADS, STORES, Instruction, decode_image

@@ -7,7 +7,7 @@ Encodings after the RISC-V unprivileged specification, chapters RV32I and M.
 
 from dataclasses import dataclass
 
-from emulator.objects import Image
+from emulator.elf import Image
 
 
 class IllegalInstruction(Exception):

@@ -6,13 +6,12 @@ the instruction after the call stands there.
 
 from pathlib import Path
 
-from emulator.profile import Cv32e40pCore
+from emulator.profile import Cv32e40pCore, distribution_of
 from emulator.verilated.parts import MEMORY_PORT, Rtl, complete, core_folder
 
 PACKAGES = ("cv32e40p_apu_core_pkg", "cv32e40p_fpu_pkg", "cv32e40p_pkg")
 
 HERE = Path(__file__).resolve().parent
-DISTRIBUTION = "pythondata-cpu-cv32e40p"
 
 
 def rtl(core: Cv32e40pCore) -> Rtl:
@@ -20,7 +19,6 @@ def rtl(core: Cv32e40pCore) -> Rtl:
 
     It always decodes compressed instructions, whether the code has some or not.
     """
-    del core
     folder = core_folder("cv32e40p") / "system_verilog" / "rtl"
     packages = tuple(folder / "include" / f"{name}.sv" for name in PACKAGES)
     register_file = folder / "cv32e40p_register_file_ff.sv"  # the module's name is cv32e40p_register_file
@@ -28,7 +26,7 @@ def rtl(core: Cv32e40pCore) -> Rtl:
         name="CV32E40P",
         top="rlcc_cv32e40p",
         ours=(HERE / "rlcc_cv32e40p.sv", MEMORY_PORT),
-        sources=complete("CV32E40P", DISTRIBUTION, (*packages, register_file)),
+        sources=complete("CV32E40P", distribution_of(core), (*packages, register_file)),
         libraries=(folder,),
         includes=(folder / "include",),
     )

@@ -10,12 +10,11 @@ import json
 import re
 from pathlib import Path
 
-from decision.artefact.cache import built_once
+from decision.artefact.build_cache import built_once
 from decision.artefact.errors import InputError
-from emulator.profile import Cva6Core
+from emulator.profile import Cva6Core, distribution_of
 from emulator.verilated.parts import Rtl, complete, core_folder
 
-DISTRIBUTION = "pythondata-cpu-cva6"
 HERE = Path(__file__).resolve().parent
 Edit = tuple[str, str]  # what is sought (a regular expression, found once), what comes in its place
 
@@ -26,8 +25,8 @@ def rtl(core: Cva6Core) -> Rtl:
     """The wheel's cva6 with write-through data cache and without floating point."""
     root = core_folder("cva6") / "system_verilog"
     cells = root / "common" / "submodules" / "common_cells"
-    originals = complete("CVA6", DISTRIBUTION, (root / "core/include/ariane_pkg.sv", root / "core/cva6.sv"))
-    package, top = _edited({originals[0]: _constants(core), originals[1]: (NO_TRACE,)})
+    originals = complete("CVA6", distribution_of(core), (root / "core/include/ariane_pkg.sv", root / "core/cva6.sv"))
+    package, top = _edited({originals[0]: _constants(core), originals[1]: (NO_TRACE,)}, distribution_of(core))
     sources = (
         HERE / "cva6_config_pkg.sv",
         root / "core/include/riscv_pkg.sv",
@@ -46,7 +45,7 @@ def rtl(core: Cva6Core) -> Rtl:
         name="CVA6",
         top="rlcc_cva6",
         ours=(HERE / "rlcc_cva6.sv",),
-        sources=complete("CVA6", DISTRIBUTION, sources),
+        sources=complete("CVA6", distribution_of(core), sources),
         libraries=(
             *(root / "core" / folder for folder in folders),
             cells / "src",
@@ -79,7 +78,7 @@ def _constant(name: str, old: str | int, new: str | int) -> Edit:
     return rf"(localparam {name}\s*= ){old};", rf"\g<1>{new};"
 
 
-def _edited(edits: dict[Path, tuple[Edit, ...]]) -> list[Path]:
+def _edited(edits: dict[Path, tuple[Edit, ...]], distribution: str) -> list[Path]:
     """Copies of the files in the user's cache, with the edits; InputError where the wheel's file is not as expected."""
     texts = {}
     for path, of_file in edits.items():
@@ -88,7 +87,7 @@ def _edited(edits: dict[Path, tuple[Edit, ...]]) -> list[Path]:
             text, times = re.subn(sought, replacement, text)
             if times != 1:
                 raise InputError(
-                    f"{path.name} of {DISTRIBUTION} is not the version that rlcc knows (no single {sought!r}); "
+                    f"{path.name} of {distribution} is not the version that rlcc knows (no single {sought!r}); "
                     "install the version that `pip install 'rlcc[cores]'` names"
                 )
         texts[path.name] = text

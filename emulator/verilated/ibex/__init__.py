@@ -6,11 +6,11 @@ the instruction after the call stands there.
 
 from pathlib import Path
 
-from emulator.profile import IbexCore
-from emulator.verilated.parts import MEMORY_PORT, Rtl, complete, package_folder
+from decision.artefact.extras import package_folder
+from emulator.profile import IbexCore, distribution_of
+from emulator.verilated.parts import MEMORY_PORT, Rtl, complete
 
 HERE = Path(__file__).resolve().parent
-DISTRIBUTION = "pythondata-cpu-ibex"
 MULTIPLIERS = {"none": 0, "slow": 1, "fast": 2, "single-cycle": 3}  # ibex_pkg::rv32m_e
 BALANCED = 1  # ibex_pkg::RV32BBalanced, the smallest that has all of Zba, Zbb and Zbs
 PACKAGES = ("util", "ram_1p", "secded", "mubi", "cipher", "count")  # of prim, in the order of their use
@@ -32,7 +32,7 @@ def rtl(core: IbexCore) -> Rtl:
             HERE / "prim_clock_gating.sv",
             HERE / "prim_flop.sv",
         ),
-        sources=complete("Ibex", DISTRIBUTION, packages),
+        sources=complete("Ibex", distribution_of(core), packages),
         libraries=(ibex / "rtl", prim),
         includes=(vendor / "dv" / "sv" / "dv_utils", prim),
         parameters=(

@@ -6,11 +6,10 @@ the instruction after the call begins.
 
 from pathlib import Path
 
-from emulator.profile import PicoRv32Core
+from emulator.profile import PicoRv32Core, distribution_of
 from emulator.verilated.parts import MEMORY_PORT, Rtl, complete, core_folder
 
 HERE = Path(__file__).resolve().parent
-DISTRIBUTION = "pythondata-cpu-picorv32"
 
 
 def rtl(core: PicoRv32Core) -> Rtl:
@@ -20,7 +19,7 @@ def rtl(core: PicoRv32Core) -> Rtl:
         name="PicoRV32",
         top="rlcc_picorv32",
         ours=(HERE / "rlcc_picorv32.sv", MEMORY_PORT),
-        sources=complete("PicoRV32", DISTRIBUTION, (source,)),
+        sources=complete("PicoRV32", distribution_of(core), (source,)),
         parameters=(
             f"-GCompressed={int('c' in core.isa)}",
             f"-GSlowMul={int(core.multiplier == 'slow')}",

@@ -6,11 +6,10 @@ which the instruction after the call stands there; what a jump has cancelled doe
 
 from pathlib import Path
 
-from emulator.profile import VexRiscvCore
+from emulator.profile import VexRiscvCore, distribution_of
 from emulator.verilated.parts import MEMORY_PORT, Rtl, complete, core_folder
 
 HERE = Path(__file__).resolve().parent
-DISTRIBUTION = "pythondata-cpu-vexriscv"
 
 
 def rtl(core: VexRiscvCore) -> Rtl:
@@ -20,6 +19,6 @@ def rtl(core: VexRiscvCore) -> Rtl:
         name=f"VexRiscv {core.variant}",
         top="rlcc_vexriscv",
         ours=(HERE / "rlcc_vexriscv.sv", MEMORY_PORT),
-        sources=complete("VexRiscv", DISTRIBUTION, (source,)),
+        sources=complete("VexRiscv", distribution_of(core), (source,)),
         own_cache=core.variant == "Lite",
     )

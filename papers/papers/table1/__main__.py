@@ -8,8 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from decision.artefact.documents import load_json, write_atomically
+from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
+from decision.artefact.output import write_atomically
 from emulator.profile import load_profile
 from emulator.run import emulate
 from papers.contenders import PAGES, ROOT

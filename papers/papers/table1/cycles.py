@@ -8,8 +8,8 @@ import numpy as np
 
 from decision.artefact.errors import InputError
 from emulator.compile import compile_sources, link_program, toolchain
+from emulator.elf import Image, read_image
 from emulator.firmware import ENTRY, Firmware, read_firmware
-from emulator.objects import Image, read_image
 from emulator.profile import Profile
 from emulator.rtl_run import run_on_core
 from emulator.run import blocks

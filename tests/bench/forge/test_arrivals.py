@@ -19,7 +19,7 @@ from bench.forge.truth import TruthCase
 from decision.artefact.documents import dump_json
 from decision.artefact.manifest import Opened, sha256
 from decision.ir.forest import Node
-from decision.ir.program import Program
+from decision.ir.program_json import program_from_json, program_to_json
 from decision.policy.student import NAME
 from emulator.firmware import PROGRAM
 from verify.behaviour.decide import decide
@@ -34,7 +34,7 @@ def case_of(subject: ForgerySubject, *trees: Node) -> TruthCase:
     """A policy in the subject's firmware folder."""
     student = by_hand(*trees)
     student.save(subject.files.firmware)
-    (subject.files.firmware / PROGRAM).write_bytes(dump_json(student.program().to_json()).encode())
+    (subject.files.firmware / PROGRAM).write_bytes(dump_json(program_to_json(student.program())).encode())
     return TruthCase(subject, "certificate", (), "", {}, {}, subject.files, JudgeAnswer("check", "accepted", ""))
 
 
@@ -44,7 +44,7 @@ def claimed(case: TruthCase, asked: Property) -> Any:
     contents = {name: (folder / name).read_bytes() for name in (NAME, PROGRAM)}
     hashes = {name: sha256(content) for name, content in contents.items()}
     manifest = Opened("firmware", "f" * 64, hashes, folder=folder, contents=contents)
-    program = Program.from_json(json.loads(contents[PROGRAM]))
+    program = program_from_json(json.loads(contents[PROGRAM]))
     firmware: Any = SimpleNamespace(folder=folder, program=program, manifest=manifest)
     return decide(firmware, [asked]).claims()[0].model_dump(mode="json")
 

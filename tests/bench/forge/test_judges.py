@@ -13,7 +13,8 @@ from bench.forge.judges import Files, commanded, read
 from bench.forge.memory import ForgeryMemory, contents, remembering
 from bench.forge.subjects import ForgerySubject
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from rlcc import cli
 from rlcc.attestation import PAYLOAD_TYPE, pre_authentication
 from verify.trusted.certificate import read_certificate
@@ -87,7 +88,7 @@ def test_a_payload_is_signed() -> None:
 
 
 def test_only_the_same_arguments_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    import verify.check.recheck as holder
+    import verify.check.on_core as holder
 
     asked: list[Any] = []
 

@@ -19,10 +19,11 @@ from codegen.networks.vectors import cases
 from codegen.targets import TARGETS
 from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import evaluate, trace
-from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 from decision.policy.deciders import load_pupil
 from decision.policy.records import Trajectories
 from emulator.firmware import read_firmware
@@ -143,7 +144,7 @@ def test_the_folder_is_whole_read_back_and_the_same_each_time(folders, tmp_path)
         assert file.read_bytes() == (folders["lstm"] / file.name).read_bytes(), file.name
     firmware = read_firmware(tmp_path / "again")
     policy = load_pupil(tmp_path / "again")
-    assert policy.program() == Program.from_json(load_json(tmp_path / "again" / "program.json"))
+    assert policy.program() == program_from_json(load_json(tmp_path / "again" / "program.json"))
     assert firmware.context_bytes == details["context_bytes"] == 16  # rate, action, 3 cells, 3 hidden values
     assert details["form"]["form"] == "lstm-int8"
     text = (tmp_path / "again" / "rlcc_policy.c").read_text()

@@ -11,7 +11,7 @@ from codegen.emit import emit, ranked
 from codegen.lower import Options
 from codegen.passes.ratios import ratios, with_multiples
 from codegen.tree_body import StudentBody
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import evaluate, trace

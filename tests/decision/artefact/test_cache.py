@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from decision.artefact.cache import HASHES, built_once, cache_folder, private_cache
+from decision.artefact.build_cache import HASHES, built_once
+from decision.artefact.cache import cache_folder, private_cache
 from decision.artefact.errors import InputError
 from emulator import core as core_module
 from emulator.compile import compile_policy, link_program, tool_environment, toolchain

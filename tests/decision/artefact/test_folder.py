@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from decision.artefact.folder import open_folder
-from decision.artefact.manifest import NAME, artefact_hash, opened, sha256, writing
+from decision.artefact.manifest import NAME, artefact_hash, opened, sha256
+from decision.artefact.output import writing
 
 LIMIT = 1000
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import NAME, opened, writing
+from decision.artefact.manifest import NAME, opened
+from decision.artefact.output import writing
 
 
 def artefact(folder, kind="student", **more):
@@ -208,7 +209,7 @@ def test_an_error_while_writing_leaves_everything_as_it_was(error, tmp_path):
 
 def test_files_are_readable_by_others(tmp_path):
     """mkstemp and mkdtemp make them private; an artefact is to be shared."""
-    from decision.artefact.documents import write_atomically
+    from decision.artefact.output import write_atomically
 
     folder = artefact(tmp_path / "s")
     write_atomically(folder / "more.txt", "x")

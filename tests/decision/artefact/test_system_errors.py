@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from wording import Wording
 
-from decision.artefact.documents import write_atomically
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import write_atomically, writing
 from decision.artefact.system_errors import MENDS, cause, check_room, told
 
 

@@ -10,13 +10,14 @@ import pytest
 
 from decision.artefact import temporary
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import check_place, opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import check_place, writing
 
 LEAVES = """
 import os, signal, sys
 from pathlib import Path
 from decision.artefact import temporary
-from decision.artefact.documents import write_atomically
+from decision.artefact.output import write_atomically
 place = Path(sys.argv[1])
 held = temporary.folder(); (held.__enter__() / "a").write_text("x")
 temporary.folder_beside(place / "student"); temporary.file_beside(place / "report.json")

@@ -10,6 +10,7 @@ from decision.ir.interfaces.grid import grid
 from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.program_json import program_from_json, program_to_json
 
 MODEL = grid([Signal("x_q4", "", "x", Uniform(-5, 9), "int32")], [Knob("out_0", "", "value", -9, 9, "int32")])
 
@@ -24,7 +25,7 @@ def marking() -> Program:
 
 def test_a_program_gives_a_value_for_each_knob():
     program = marking()
-    again = Program.from_json(json.loads(json.dumps(program.to_json())))
+    again = program_from_json(json.loads(json.dumps(program_to_json(program))))
     assert again == program
     event = {"queue_bytes": [0, 5000, 5001, 2**32 - 1], "sent_bytes": [0], "marked_bytes": [0]}
     values = trace(program, event, {"capacity_bytes": [1]}, {})

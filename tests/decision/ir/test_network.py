@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from decision.artefact.errors import InputError
+from decision.ir import exact
 from decision.ir.forest import Forest
 from decision.ir.formats import FEATURE_LIMIT
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import trace
 from decision.ir.network import ACTION_ENTRIES, GATE_MAX, TANH_Q15, Int8Network, Layer, Lstm, Matrix, tanh_of
 from decision.ir.network_json import network_from_json, network_to_json
-from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.program import Op, ProgramBuilder
+from decision.ir.program_json import program_from_json, program_to_json
 from decision.policy.actions import AnyAction
 from decision.policy.network_decision import Input, build, build_inputs
 from decision.policy.policy import Observation
+from netsim.programs import program_config
 
 PATH = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
 CONGESTION = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}
@@ -157,18 +160,22 @@ def whole(seed=3, *, units=3):
     return build(observation(CONGESTION, {"kind": "previous_action"}), ACTION, INPUTS, drawn(seed, units=units))
 
 
+def test_the_table_of_tanh_is_the_rounded_function():
+    assert list(TANH_Q15) == np.rint(GATE_MAX * exact.tanh(np.arange(257) / 32)).astype(int).tolist()
+
+
 INPUTS = (Input(True, -4), Input(False, 8))
 
 
-def test_a_program_with_a_network_survives_json_and_is_not_flattened():
+def test_a_program_with_a_network_survives_json_and_is_not_interpreted():
     program = whole()
-    data = json.loads(json.dumps(program.to_json()))
-    assert Program.from_json(data) == program
+    data = json.loads(json.dumps(program_to_json(program)))
+    assert program_from_json(data) == program
     data["nodes"][-1]["range"][1] += 1
     with pytest.raises(InputError, match="range it does"):
-        Program.from_json(data)
+        program_from_json(data)
     with pytest.raises(InputError, match="firmware folder"):
-        program.flatten()
+        program_config(program)
 
 
 def test_a_network_takes_no_operand_beyond_its_type():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from decision.artefact.errors import InputError
 from decision.ir.forest import Branch, Leaf
 from decision.ir.interpret import evaluate
-from decision.ir.program import Program
+from decision.ir.program_json import program_from_json, program_to_json
 from decision.policy.model import GridFeature, Model, load_model
 
 FEATURES = (GridFeature("rtt", 10, 0, 100), GridFeature("rate", 0, -50, 50))
@@ -123,4 +123,4 @@ def test_the_program_decides_what_the_model_predicts(model, seed):
 @given(models())
 def test_the_program_is_read_back(model):
     program = model.program()
-    assert Program.from_json(json.loads(json.dumps(program.to_json()))) == program
+    assert program_from_json(json.loads(json.dumps(program_to_json(program)))) == program

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from emulator import fast
 from emulator.compile import compile_policy, link_program, toolchain
+from emulator.elf import Image, read_image
 from emulator.job import State
 from emulator.memory_map import Block
-from emulator.objects import Image, read_image
 from emulator.profile import Profile, load_profile
 from emulator.rtl_run import RtlRun, run_on_core
 

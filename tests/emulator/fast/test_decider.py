@@ -13,7 +13,8 @@ from target_students import STUDENTS
 
 from codegen.emit import emit
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from emulator import fast
 from emulator.decider import rtl_decider
 from emulator.fast import FastDecider

@@ -8,10 +8,10 @@ from target_students import STUDENTS
 
 from codegen.emit import emit
 from codegen.lower import Options
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from emulator.compile import compile_sources, find_gcc, link_program, toolchain
+from emulator.elf import read_image
 from emulator.firmware import ENTRY, Firmware, read_firmware
-from emulator.objects import read_image
 from emulator.profile import Profile
 from emulator.run import blocks
 

@@ -11,8 +11,8 @@ import pytest
 from programs import Pair, both, engine, inputs, linked
 
 from emulator import fast
+from emulator.elf import Image
 from emulator.fast.machine import STATES
-from emulator.objects import Image
 from emulator.profile import Profile
 from emulator.rtl_run import RtlRun, run_on_core
 

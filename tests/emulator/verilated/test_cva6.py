@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from decision.artefact.errors import InputError
 from emulator.compile import compile_policy, find_gcc, link_program, toolchain
 from emulator.decider import rtl_decider
+from emulator.elf import read_image
 from emulator.job import State
 from emulator.memory_map import Block
-from emulator.objects import check_code, read_image
+from emulator.objects import check_code
 from emulator.profile import Cva6Core, OwnCache, Profile, load_profile
 from emulator.rtl_run import RtlRun, run_on_core
 from emulator.run import emulate

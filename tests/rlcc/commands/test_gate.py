@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from decision.artefact import manifest
+from decision.artefact import output
 from decision.artefact.errors import InputError
 from decision.ir.forest import oblivious
 from decision.policy.student import NAME as STUDENT
@@ -245,7 +245,7 @@ def backdoor(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     at = student.forest.features.index("congestion_q20")
     tree = oblivious(((at, 9_000_000), (at, 9_000_040)), (0, 24_000, 0, 0))
     ensemble = replace(student.forest, trees=(*student.forest.trees, tree))
-    with manifest.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
+    with output.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
         replace(student, forest=ensemble).save(work)
     assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0
     return root

@@ -75,7 +75,8 @@ def test_a_quick_verdict_leaves_its_network_out(firmware):
 def test_an_edited_folder_says_that_its_network_was_not_judged(firmware, tmp_path):
     import shutil
 
-    from decision.artefact.manifest import opened, writing
+    from decision.artefact.manifest import opened
+    from decision.artefact.output import writing
 
     copy = tmp_path / "firmware"
     manifest = opened(firmware, "firmware")

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from emulator.linux import safety
 from emulator.linux.cell import Seen
 from emulator.linux.parts import machine_parts

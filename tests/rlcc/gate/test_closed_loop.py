@@ -10,7 +10,7 @@ import pytest
 from target_students import STUDENTS, with_options
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.policy.deciders import load_pupil
 from netsim import Simulation
 from netsim.network import MS, Network

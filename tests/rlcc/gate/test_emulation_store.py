@@ -9,7 +9,7 @@ import pytest
 
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from emulator.build import Build, built
 from emulator.report import EmulationReport, from_json
 from emulator.run import run_vectors

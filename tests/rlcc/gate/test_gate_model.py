@@ -13,7 +13,7 @@ from catboost import CatBoostClassifier
 
 from codegen.model_body import emit_model
 from decision.artefact.documents import load_json
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.policy.model import GridFeature, Model
 from rlcc.cli import main
 

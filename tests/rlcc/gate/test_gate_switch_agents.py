@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.policy.student import Student
 from decision.policy.tree_decision import seen_names

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from rlcc.gate.provenance import RECORD, provenance
 from teachers.load import load
 from teachers.teacher import Teacher

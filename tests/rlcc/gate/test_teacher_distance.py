@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from decision.artefact import manifest
+from decision.artefact import output
 from decision.ir.forest import oblivious
 from decision.policy.student import NAME, load_student
 from rlcc import cli
@@ -83,7 +83,7 @@ def backdoor(good: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     now = student.forest.features.index("congestion_q20")
     tree = oblivious(((now, 9_000_000), (at, 7_000_000), (at, 7_000_040)), (0, 0, 0, 24_000, 0, 0, 0, 0))
     forest = replace(student.forest, trees=(*student.forest.trees, tree))
-    with manifest.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
+    with output.writing(root / "student", "student", parents={"teacher": student.teacher}) as work:
         replace(student, forest=forest).save(work)
     assert cli.main(["emit", str(root / "student"), "--target", "generic", "--out", str(root / "firmware")]) == 0
     return root

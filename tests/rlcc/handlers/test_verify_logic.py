@@ -3,7 +3,8 @@
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from rlcc.gate.forms import rtl
 from rlcc.gate.names import named

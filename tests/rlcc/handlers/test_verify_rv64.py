@@ -9,10 +9,10 @@ import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator import build as builds
-from emulator.objects import LoadedSection
+from emulator.elf import LoadedSection
 from rlcc.cli import main
 
 PROFILE = ["--profile", "bluefield3-proxy"]

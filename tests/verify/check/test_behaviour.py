@@ -19,6 +19,7 @@ from decision.artefact.manifest import Opened, sha256
 from decision.ir.forest import Forest, Node, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE, LINE_RATE_Q30
 from decision.ir.program import Op, ProgramBuilder
+from decision.ir.program_json import program_to_json
 from decision.ir.ranks import with_values
 from decision.policy.student import NAME, Student
 from emulator.firmware import PROGRAM
@@ -57,7 +58,7 @@ LIMITS: tuple[Property, ...] = (
 def firmware_of(of: Student, place: Path) -> Any:
     """What is read of a student's firmware."""
     of.save(place)
-    contents = {NAME: (place / NAME).read_bytes(), PROGRAM: dump_json(of.program().to_json()).encode()}
+    contents = {NAME: (place / NAME).read_bytes(), PROGRAM: dump_json(program_to_json(of.program())).encode()}
     hashes = {name: sha256(content) for name, content in contents.items()}
     manifest = Opened("firmware", "f" * 64, hashes, folder=place, contents=contents)
     return SimpleNamespace(folder=place, program=of.program(), manifest=manifest)

@@ -22,7 +22,7 @@ from mutations import bounded, twisted
 
 from codegen.emit import emit
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.build import Build
 from emulator.build import built as build_folder

@@ -13,7 +13,7 @@ from options_by_hand import check_refused, cuts, judge, linked, unbroken
 from policy_by_hand import LIMITS
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir import context_expressions
 from decision.ir.context_expressions import Carried, carried_by
 from decision.ir.forest import oblivious

@@ -12,8 +12,10 @@ import pytest
 from decision.artefact.errors import InputError
 from decision.ir.interfaces import FLOW_RATE
 from emulator.profile import load_profile
+from verify.check import on_core
 from verify.check import recheck as module
-from verify.check.recheck import calibrated_again, columns, rebuilt, recheck
+from verify.check.on_core import calibrated_again
+from verify.check.recheck import columns, rebuilt, recheck
 from verify.check.refused import Refused
 from verify.trusted.certificate import ASSUMPTIONS
 from verify.trusted.costs import CycleModel, cycle_model
@@ -192,7 +194,7 @@ def test_other_assumptions_are_refused(change: Any) -> None:
 
 
 def engine(model: str = "exact", core: str | None = None, **calibration: Any) -> Any:
-    core = core or module.core_version(ENGINE)
+    core = core or module.core_version(ENGINE.core)
     content = {"core": core, "profile_hash": ENGINE.hash(), "above": 0, "below": 0, "wrong": 0, **calibration}
     return SimpleNamespace(engine=SimpleNamespace(core=core, model=model, calibration=content))
 
@@ -202,7 +204,7 @@ OTHER_ENGINES: dict[str, tuple[Any, CycleModel, str]] = {
     "another core": (engine(core="ibex 0"), MODEL, "for the core ibex 0"),
     "a calibration on another core": (
         SimpleNamespace(
-            engine=SimpleNamespace(core=module.core_version(ENGINE), model="exact", calibration={"core": "x"})
+            engine=SimpleNamespace(core=module.core_version(ENGINE.core), model="exact", calibration={"core": "x"})
         ),
         MODEL,
         "for the core",
@@ -243,8 +245,8 @@ def test_the_cost_model_is_measured_again_and_must_be_what_is_said(monkeypatch: 
         return SimpleNamespace(engine=engine, claims=claims, subject=SimpleNamespace(entry="rlcc_decide"))
 
     run = SimpleNamespace(fault=None, cycles=np.array([100]))
-    monkeypatch.setattr(module, "calibrate", measured)
-    monkeypatch.setattr(module, "run_on_core", lambda *given: asked.append(given) or run)
+    monkeypatch.setattr(on_core, "calibrate", measured)
+    monkeypatch.setattr(on_core, "run_on_core", lambda *given: asked.append(given) or run)
     block, words = SimpleNamespace(name="event"), np.array([(7,)], dtype=[("a", "<u4")])
     built: Any = SimpleNamespace(
         engine=ENGINE,

@@ -10,7 +10,7 @@ from drawing import FEATURES, make_student, random_inputs
 
 from codegen.emit import emit
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.ir.interpret import evaluate

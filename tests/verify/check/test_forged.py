@@ -19,7 +19,7 @@ from decision.ir.interfaces.grid import grid
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import Build
 from emulator.build import built as build_folder
-from emulator.vectors import Layout, read_layouts
+from emulator.layout import Layout, read_layouts
 from rlcc.commands.verify import command
 from verify.check.layout import fields_of
 from verify.check.recheck import recheck
@@ -193,7 +193,7 @@ def test_a_table_indexed_by_what_the_program_never_saw_is_refused(
     """The field holds 100,000, the table has 16 entries: a read outside that the program's range would hide.
 
     The reader of firmware folders refuses it first; the checker does not rest on that."""
-    monkeypatch.setattr("emulator.vectors.check_layouts", lambda *_: None)
+    monkeypatch.setattr("emulator.layout.check_layouts", lambda *_: None)
     folder, content = indexing_folder(tmp_path, c_type)
     with pytest.raises(Refused, match=f"context.kept .*{found} .*, uint16 "):
         recheck(sealed(content), build_folder(folder, profile=ENGINE, compiler="clang", opt="-O2"))

@@ -31,9 +31,9 @@ from decision_by_hand import (
 from decision.ir.forest import Forest
 from decision.ir.interfaces import FLOW_RATE
 from decision.ir.program import Op, ProgramBuilder, StateField
-from emulator.objects import Image, LoadedSection
+from emulator.elf import Image, LoadedSection
+from emulator.layout import Layout
 from emulator.profile import load_profile
-from emulator.vectors import Layout
 from verify.check.judge import Cut, Judge
 from verify.check.layout import fields_of
 from verify.check.path_facts import Oracle

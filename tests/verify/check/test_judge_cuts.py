@@ -26,8 +26,8 @@ from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces import QUEUE_MARKING
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
+from emulator.layout import Layout
 from emulator.memory_map import CONSTANTS_BASE
-from emulator.vectors import Layout
 from verify.check.judge import START, Cut, Judge, _location, place
 from verify.check.path_facts import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused

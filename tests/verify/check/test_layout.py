@@ -9,7 +9,7 @@ import pytest
 from decision.ir.forest import Forest
 from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.ir.program import Program, ProgramBuilder, StateField
-from emulator.vectors import Layout
+from emulator.layout import Layout
 from verify.check.layout import Field, fields_of, structures_of
 from verify.check.refused import Refused
 

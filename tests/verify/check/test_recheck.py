@@ -13,28 +13,22 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.build import Build
 from emulator.build import built as build_folder
-from emulator.objects import Image, LoadedSection
+from emulator.elf import Image, LoadedSection
 from emulator.profile import load_profile
 from emulator.rtl_run import run_on_core
 from verify.check import solver
 from verify.check.judge import Judge
+from verify.check.on_core import calibrated_again
 from verify.check.path_facts import Oracle
-from verify.check.recheck import calibrated_again, rebuilt, recheck
+from verify.check.recheck import rebuilt, recheck
 from verify.check.refused import Refused
+from verify.prover.output import write_certificate
 from verify.trusted.calibrate import calibrate
-from verify.trusted.certificate import (
-    ASSUMPTIONS,
-    FORMAT,
-    Certificate,
-    content_hash,
-    read_certificate,
-    subject_of,
-    write_certificate,
-)
+from verify.trusted.certificate import ASSUMPTIONS, FORMAT, Certificate, content_hash, read_certificate, subject_of
 from verify.trusted.costs import cycle_model
 from verify.trusted.execute import ExecutionFault, Simulator
 from verify.trusted.machine import IllegalInstruction
@@ -275,7 +269,7 @@ def test_the_witness_is_measured_on_the_core_again(
 ) -> None:
     """Where the cost model is only a bound, nothing else would look at these cycles."""
     calibration = calibrate(built.engine, programs=2, calls=2)
-    monkeypatch.setattr("verify.check.recheck.calibrate", lambda *_, **__: calibration)
+    monkeypatch.setattr("verify.check.on_core.calibrate", lambda *_, **__: calibration)
     calibrated_again(certificate(content), built)
     lie = put(content, ("claims", "worst_case", "rtl_cycles"), lambda v: v + by)
     with pytest.raises(Refused, match="witness on the"):

@@ -11,7 +11,7 @@ from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
-from emulator.vectors import Layout
+from emulator.layout import Layout
 from verify.prover.concrete import Runner
 from verify.prover.prove import ENTRY, Limits, prove
 from verify.trusted.costs import cycle_model

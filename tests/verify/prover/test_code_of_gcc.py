@@ -10,7 +10,7 @@ from options_by_hand import linked, without_example
 
 from bench.drawn.students import drawn
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from emulator.build import Build, built
 from verify.prover import forks
 from verify.prover.equality import Returns

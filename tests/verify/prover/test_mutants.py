@@ -10,7 +10,7 @@ import numpy as np
 import policy_by_hand as hand
 import pytest
 
-from emulator.objects import Image, LoadedSection
+from emulator.elf import Image, LoadedSection
 from verify.code.failures import KINDS
 from verify.prover.concrete import Runner
 from verify.prover.prove import ENTRY, Limits, prove

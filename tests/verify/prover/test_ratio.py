@@ -12,10 +12,10 @@ from drawing import ACTIONS, FEATURES, make_student
 from options_by_hand import ENGINE, certified, cuts, judge, not_proved
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
+from emulator.elf import Image
 from emulator.firmware import Firmware, read_firmware
-from emulator.objects import Image
 from verify.check.judge import Cut
 from verify.check.refused import Refused
 from verify.prover import cuts as cuts_module

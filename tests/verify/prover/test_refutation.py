@@ -11,7 +11,7 @@ from machine_mutants import entries, instructions
 from students_drawn import Drawn, built, grown
 
 from emulator.build import Build
-from emulator.objects import Image
+from emulator.elf import Image
 from verify.code.failures import Failure
 from verify.prover.concrete import Runner
 from verify.prover.explore import Explorer

@@ -13,7 +13,7 @@ from options_by_hand import certified, check_refused, judge, not_proved, small_f
 from policy_by_hand import LIMITS, PROFILE, SOURCE, layouts, linked, program
 
 from decision.ir.forest import Node, oblivious
-from emulator.objects import Image
+from emulator.elf import Image
 from verify.check.judge import Judge
 from verify.check.path_facts import Oracle
 from verify.check.refused import Refused

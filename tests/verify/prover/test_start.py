@@ -11,8 +11,8 @@ import options_by_hand
 import pytest
 from options_by_hand import certified, judge, linked, small_firmware, unbroken
 
+from emulator.elf import Image
 from emulator.firmware import Firmware
-from emulator.objects import Image
 from verify.check.judge import Cut
 from verify.check.refused import Refused
 

@@ -5,8 +5,8 @@ import struct
 import numpy as np
 import pytest
 
+from emulator.elf import Image, LoadedSection
 from emulator.memory_map import Block
-from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from verify.code.arguments import Field, Structure
 from verify.code.failures import Refused

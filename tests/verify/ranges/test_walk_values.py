@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from emulator import memory_map
+from emulator.elf import Image, LoadedSection
 from emulator.memory_map import Block
-from emulator.objects import Image, LoadedSection
 from emulator.profile import load_profile
 from verify.code.arguments import Field, Structure
 from verify.code.failures import Refused

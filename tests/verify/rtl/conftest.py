@@ -7,7 +7,7 @@ from drawing import ACTIONS, FEATURES, make_student
 from codegen.rtl.emit import FOLDER
 from decision.artefact.manifest import opened
 from decision.ir.forest import oblivious
-from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 
 
 @pytest.fixture(scope="session", params=[1, 9], ids=["table", "sum"])
@@ -19,7 +19,7 @@ def firmware(request, emitted_logic):
 @pytest.fixture(scope="session")
 def emitted_logic(tmp_path_factory):
     from codegen.emit import emit
-    from decision.artefact.manifest import writing
+    from decision.artefact.output import writing
 
     def make(trees):
         rng = np.random.default_rng(3)
@@ -44,4 +44,4 @@ def text(firmware):
 
 @pytest.fixture(scope="session")
 def program(firmware):
-    return Program.from_json(firmware.json("program.json"))
+    return program_from_json(firmware.json("program.json"))

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from decision.artefact.cache import HASHES
+from decision.artefact.build_cache import HASHES
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from verify.rtl import simulate as module

@@ -3,7 +3,7 @@
 import pytest
 
 from codegen.rtl.emit import FOLDER
-from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 from verify.rtl.netlist import Refuted, read
 from verify.rtl.wrapper import prove_wrapper
 
@@ -53,7 +53,7 @@ def text(firmware):
 
 @pytest.fixture(scope="module")
 def program(firmware):
-    return Program.from_json(firmware.json("program.json"))
+    return program_from_json(firmware.json("program.json"))
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.profile import PROFILE_FOLDER
 from rlcc.commands.verify import command

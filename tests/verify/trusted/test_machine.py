@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reproducible import examples
 
 from emulator import riscv
-from emulator.objects import Image, LoadedSection
+from emulator.elf import Image, LoadedSection
 from emulator.riscv import Kind
 from verify.trusted.calibrate_programs import encode
 from verify.trusted.machine import BRANCHES, ENCODINGS, IllegalInstruction, decode, decode_image

@@ -8,9 +8,10 @@ import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen.emit import emit
-from decision.artefact.manifest import opened, writing
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
 from decision.ir.forest import oblivious
-from decision.ir.program import Program
+from decision.ir.program_json import program_from_json
 from rlcc.gate import verilog_vectors
 from rlcc.gate.check_cache import Remembered
 from rlcc.gate.forms import forms_of, rtl
@@ -88,7 +89,7 @@ def test_vectors_are_run_again_if_a_file_that_decides_is_another(file, firmware,
 
 
 def test_logic_passes_as_emitted_and_fails_when_a_threshold_is_another(firmware):
-    program = Program.from_json(firmware.json("program.json"))
+    program = program_from_json(firmware.json("program.json"))
     checks, claim = rtl.judge(firmware, program, lambda _: None)
     assert {check.id: check.passed for check in checks} == dict.fromkeys(IDS, True)
     assert claim["proved"]["outputs"] == claim["wrapper"]["outputs"] == len(program.outputs)
