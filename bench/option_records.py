@@ -38,7 +38,7 @@ def record_of(field: FieldInfo) -> dict[str, Any]:
     if get_origin(kind) is list:
         item, of_items = _plain(get_args(kind)[0], [])
         record |= {"type": "list", "items": TYPES.get(item, "text")}
-        if isinstance(field.default, list):
+        if isinstance(field.default, list) and field.default:
             default = ", ".join(map(str, field.default))
         metadata = [*[mark for mark in metadata if isinstance(mark, RenamedFrom)], *of_items]
     elif DURATION in metadata:

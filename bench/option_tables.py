@@ -21,6 +21,7 @@ from decision.artefact.option_help import shown_default
 from decision.artefact.output import write_atomically
 from distill.options import DistillOptions, RolloutOptions
 from rlcc.commands.model_options import FILE
+from rlcc.evaluation.options import EvaluateOptions
 from rlcc.recipe import EmitOptions, EmulateOptions, GateOptions, Neighbourhood, Sizes
 from rlcc.search.options import SearchOptions
 from teachers.curriculum import Training, Validation
@@ -42,6 +43,7 @@ OPTION_TABLES: dict[str, type[BaseModel]] = RECIPE_TABLES | {
     "gate.neighbourhood": Neighbourhood,
     "gate.sizes": Sizes,
     "search": SearchOptions,
+    "evaluate": EvaluateOptions,
 }
 """Tables whose keys are options of commands."""
 TRAIN_TABLES: dict[str, type[BaseModel]] = {
@@ -55,7 +57,7 @@ TRAIN_TABLES: dict[str, type[BaseModel]] = {
 """Tables of a recipe of `rlcc train`."""
 KEY_TABLES = {"run": RECIPE_TABLES, "training": TRAIN_TABLES}
 """Page -> the tables of recipes whose rows are made there."""
-COMMANDS = ("distill", "emit", "gate", "import")
+COMMANDS = ("distill", "emit", "evaluate", "gate", "import")
 """Commands whose table of options is made here, in the page of that name."""
 HEAD = "| option | default | meaning |"
 DEFAULT = re.compile(r"\s*\[default: (.*)\]$")
@@ -77,9 +79,13 @@ def option_rows(command: click.Command) -> Iterator[str]:
         if isinstance(option, click.Option) and not option.hidden:
             text = option.help or ""
             said = DEFAULT.search(text)
-            default = said[1] if said else str(option.default) if option.show_default else ""
+            default = said[1] if said else _listed(option.default) if option.show_default else ""
             flags = ", ".join(f"`{flag}`" for flag in option.opts)
             yield f"| {flags} | {default or '-'} | {DEFAULT.sub('', text)}{_limits(option.type)} |"
+
+
+def _listed(default: Any) -> str:
+    return ", ".join(map(str, default)) if isinstance(default, list | tuple) else str(default)
 
 
 def page(text: str, name: str) -> str:

@@ -2,18 +2,14 @@
 
 import click
 
-from decision.artefact.quantity import parse_duration_ps
-from netsim.engines import OVERLOAD
 from rlcc.commands.dispatch import handled
-from rlcc.commands.model_options import tables
-from rlcc.commands.options import FOLDER, foreign_option, quantity, seed_option
+from rlcc.commands.model_options import model_options
+from rlcc.commands.options import FOLDER, foreign_option, seed_option
 from rlcc.commands.run_location import where_options
 
 STACKS = ("netsim", "linux")
 SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "all-to-all:4", "long-short:8")
 """Few flows and many, several receivers, and a change of load."""
-PROFILE = tables()["emulate"]["profile"]["default"]
-TIME = quantity(parse_duration_ps)
 
 
 @click.command()
@@ -30,25 +26,13 @@ TIME = quantity(parse_duration_ps)
 @click.option(
     "--scenario", "scenarios", multiple=True, default=SCENARIOS, show_default=True, help="Scenario. Repeatable."
 )
-@click.option("--suite", help="Suite: quick, full, families or a TOML file. Writes a page that ranks the policies.")
+@model_options("evaluate", "suite")
 @seed_option(11)
-@click.option("--duration", callback=TIME, help="Duration of each run; measured from 25 % to 85 %. [default: 200 ms]")
-@click.option("--decision-latency", callback=TIME, help="Decision latency, unless given by @LATENCY.")
-@click.option(
-    "--profile",
-    default=tables()["emulate"]["profile"]["default"],
-    show_default=True,
-    help="Engine profile for timing firmware.",
-)
-@click.option("--engines", type=int, help="Engines per NIC; decisions queue for them. [default: one per flow]")
-@click.option("--engine-queue", type=int, help="Queue length of an engine, events.")
-@click.option("--overload", type=click.Choice(OVERLOAD), help="Policy for events at a busy engine. [default: wait]")
+@model_options("evaluate", "duration", "decision_latency")
+@model_options("emulate", "profile")
+@model_options("evaluate", "engines", "engine_queue", "overload")
 @click.option("--network", "network_file", type=FOLDER, help="Network, TOML file.")
-@click.option("--device", help="Device of the NICs, NAME[:FLOWS]: decision/devices, FLOWS share a context.")
-@click.option(
-    "--transport", metavar="NAME", help="Repair of losses: go-back-n or selective-repeat. [default: the device's]"
-)
-@click.option("--metric", "metrics", multiple=True, help="Column of the table. Repeatable. [default: a selection]")
+@model_options("evaluate", "device", "transport", "metrics", flags={"metrics": ("--metric", "metrics")})
 @where_options("processes")
 @click.option("--out", type=FOLDER, help="Output folder: cached runs and the evaluation.")
 @click.option("--no-pictures", "pictures", flag_value=False, default=True, help="Skip pictures in --out.")

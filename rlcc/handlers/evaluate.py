@@ -2,27 +2,31 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from decision.artefact.documents import dump_json
+from decision.artefact.documents import dump_json, validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import same_artefact
 from decision.artefact.output import check_place, write_atomically
 from netsim.devices import on_device
-from netsim.engines import Engines, Overload
+from netsim.engines import Engines
 from netsim.network import LATEST_PS, US, Network
 from netsim.network_file import load as load_network
 from netsim.result_store import Kept
 from netsim.scenarios import instantiate
 from netsim.simulation import DURATION_PS
 from rlcc.commands.console import console, stage
+from rlcc.commands.model_options import given
 from rlcc.commands.options import given_flags
 from rlcc.evaluation import contenders, grid, standing_page, summary
 from rlcc.evaluation import suite as suites
 from rlcc.evaluation.grid import Cell, Grid, Times
+from rlcc.evaluation.options import EvaluateOptions
 from rlcc.evaluation.table_warnings import doubts
 from rlcc.gate.emission_check import emitted
+from rlcc.recipe import EmulateOptions
 
 UNFOLDED = 1000
 """Columns where the output is not a terminal: a table takes what it needs, and programs read whole lines."""
@@ -34,42 +38,36 @@ def handle(
     paths: tuple[str, ...],
     predict: str | None,
     scenarios: tuple[str, ...],
-    suite: str | None,
     seeds: tuple[int, ...],
-    duration: int | None,
-    decision_latency: int | None,
-    profile: str,
-    engines: int | None,
-    engine_queue: int | None,
-    overload: Overload | None,
+    profile: str | None,
     network_file: Path | None,
-    device: str | None,
-    transport: str | None,
-    metrics: tuple[str, ...],
     out: Path | None,
     pictures: bool,
     json_file: Path | None,
     foreign: bool,
+    **given_options: Any,
 ) -> None:
     from rlcc.evaluation import report
 
-    metrics = tuple(dict.fromkeys(metrics))
+    options = validate(EvaluateOptions, given(given_options), "options of rlcc evaluate")
+    profile = profile or EmulateOptions().profile
+    metrics = tuple(dict.fromkeys(options.metrics))
     summary.check_metrics(metrics)
     if json_file is not None and json_file.is_dir():
         raise InputError(f"--json: {json_file} is a folder; name a file")
     if stack == "linux":
-        _on_linux(policies, paths, predict, scenarios, seeds, duration, metrics, out, pictures, json_file, foreign)
+        _on_linux(policies, paths, predict, scenarios, seeds, options, out, pictures, json_file, foreign)
         return
     if paths:
         raise InputError("--path is the bottleneck of --stack linux; in netsim it is --network")
     if predict is not None:
         raise InputError("--predict sets netsim beside a kernel; give --stack linux with it")
-    judging = _suite(suite, seeds)
+    judging = _suite(options.suite, seeds)
     if judging is None:
         network = Network() if network_file is None else load_network(network_file)
-        network = network if transport is None else replace(network, transport=transport)
-        network = network if device is None else on_device(network, device)
-        times = _times(DURATION_PS if duration is None else duration)
+        network = network if options.transport is None else replace(network, transport=options.transport)
+        network = network if options.device is None else on_device(network, options.device)
+        times = _times(options, DURATION_PS)
         cells = tuple(Cell(name, name, times, network) for name in dict.fromkeys(scenarios))
     else:
         cells, seeds, pictures = suites.cells(judging), tuple(judging.seeds), False
@@ -78,13 +76,13 @@ def handle(
         instantiate(cell.scenario, seeds[0], cell.times.duration_ps, cell.network)
     if out is not None:
         check_place(out / report.FOLDER, report.KIND)
-    waited_for = _engines(engines, engine_queue, overload)
+    waited_for = _engines(options)
     read = {path: emitted(path, foreign=foreign) for path in contenders.firmware_folders(policies)}
     judged: list[standing_page.JudgedCell] = []
     with stage("evaluate") as (figures, progress):
         with contenders.opened(
             policies,
-            decision_latency_ps=decision_latency,
+            decision_latency_ps=options.decision_latency,
             profile=profile,
             engines=waited_for,
             progress=progress,
@@ -138,8 +136,7 @@ def _on_linux(
     predict: str | None,
     scenarios: tuple[str, ...],
     seeds: tuple[int, ...],
-    duration: int | None,
-    metrics: tuple[str, ...],
+    options: EvaluateOptions,
     out: Path | None,
     pictures: bool,
     json_file: Path | None,
@@ -151,8 +148,9 @@ def _on_linux(
 
     for flag in given_flags(*NOT_ON_LINUX).values():
         raise InputError(f"{flag} is of netsim; with --stack linux leave it out")
+    metrics = tuple(dict.fromkeys(options.metrics))
     chosen = scenarios if given_flags("scenarios") else linux.SCENARIOS
-    cells = linux.cells(chosen, paths or (linux.PATH,), _times(linux.DURATION_PS if duration is None else duration))
+    cells = linux.cells(chosen, paths or (linux.PATH,), _times(options, linux.DURATION_PS))
     competing = linux.contenders(policies)
     for cell in cells:
         linux.flows_of(cell, seeds[0])
@@ -205,15 +203,16 @@ def _suite(name: str | None, seeds: tuple[int, ...]) -> suites.Suite | None:
     return suite.model_copy(update={"seeds": list(dict.fromkeys(seeds))})
 
 
-def _engines(number: int | None, queue: int | None, overload: Overload | None) -> Engines | None:
-    if number is not None:
-        return Engines(number, overload or "wait", queue)
-    if queue is not None or overload is not None:
+def _engines(options: EvaluateOptions) -> Engines | None:
+    if options.engines is not None:
+        return Engines(options.engines, options.overload or "wait", options.engine_queue)
+    if options.engine_queue is not None or options.overload is not None:
         raise InputError("--engine-queue and --overload say what happens at engines; say with --engines how many")
     return None
 
 
-def _times(duration_ps: int) -> Times:
+def _times(options: EvaluateOptions, default_ps: int) -> Times:
+    duration_ps = default_ps if options.duration is None else options.duration
     if not US <= duration_ps <= LATEST_PS:
         raise InputError("--duration: a run may last from 1 us to 100 s")
     return Times.of(duration_ps)

@@ -15,7 +15,7 @@ import pytest
 from emulator.profile import load_profile
 from netsim import Engines, Simulation
 from netsim.network import MS
-from rlcc import core_policy
+from rlcc import cli, core_policy
 from rlcc.core_policy import CoreName, CorePolicy, core_name
 from rlcc.evaluation import contenders
 from rlcc.evaluation.grid import Cell, Times, trial
@@ -113,14 +113,21 @@ def test_what_a_core_cannot_run_is_told(good: Path, refused: Any, policy: str, w
     [
         (("--overload", "drop"), "say with --engines"),
         (("--engine-queue", "4"), "say with --engines"),
-        (("--engines", "0"), "0 engines a NIC"),
         (("--engines", "2", "--overload", "drop"), "how many may"),
         (("--engines", "2", "--engine-queue", "4"), "has no depth"),
-        (("--engines", "2", "--overload", "drop", "--engine-queue", "-1"), "queue for -1 events"),
     ],
 )
 def test_contradictory_engines_are_told(good: Path, refused: Any, options: tuple[str, ...], words: str) -> None:
     assert words in refused("evaluate", good / "teacher", *SHORT, *options)
+
+
+@pytest.mark.parametrize(("option", "value"), [("--engines", 0), ("--engines", 65_537), ("--engine-queue", -1)])
+def test_numbers_outside_the_models_limits_are_refused(
+    good: Path, capsys: pytest.CaptureFixture[str], option: str, value: int
+) -> None:
+    assert cli.main(["evaluate", str(good / "teacher"), option, str(value)]) == 2
+    sentence = capsys.readouterr().err.splitlines()[-1]
+    assert all(word in sentence for word in (option, str(value), "<=x<="))
 
 
 @pytest.mark.slow
