@@ -45,20 +45,22 @@ def test_another_metric_is_called_by_its_name() -> None:
 
 
 def test_a_network_that_shows_nothing_is_said() -> None:
-    assert _off(off("latency", None, None), NOISE, DEFAULT) == "latency in many-to-one:64 could not be measured"
+    said = _off(off("latency", None, None), NOISE, DEFAULT)
+    assert said.startswith("latency in many-to-one:64 ")
+    assert said.endswith("not be measured")
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "text"),
+    ("verdicts", "parts"),
     [
-        (["holds"], "1 property holds"),
-        (["holds", "holds"], "2 properties hold"),
-        (["fails", "holds", "undecided", "fails"], "1 property holds, 2 fail, 1 undecided"),
-        ([], "no property"),
+        (["holds"], ["1 property holds"]),
+        (["holds", "holds"], ["2 properties hold"]),
+        (["fails", "holds", "undecided", "fails"], ["1 property holds", "2 fail", "1 undecided"]),
+        ([], ["no property"]),
     ],
 )
-def test_properties_are_counted_with_one_noun_and_agreeing_verbs(verdicts: list[str], text: str) -> None:
-    assert findings(verdicts) == text
+def test_properties_are_counted_with_one_noun_and_agreeing_verbs(verdicts: list[str], parts: list[str]) -> None:
+    assert findings(verdicts).split(", ") == parts
 
 
 def test_each_verdict_on_a_property_has_words() -> None:

@@ -4,6 +4,7 @@ Slow: the cache's word on edited files, one after the other.
 """
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -282,7 +283,7 @@ def test_limit_and_neighbourhood_are_options(good: Path, tmp_path: Path) -> None
     around = ("--no-certificate", "--around", "40 %", "--around-action", "0.05", "--max-outside", "0.001")
     assert run(good, *around, out=tmp_path / "v") == 1
     failed = [check for check in checks(tmp_path / "v", "teacher") if not check["passed"]]
-    assert [check["limit"] for check in failed] == ["0.001 (±40% of a feature, ±0.05 of an action)"] * 2
+    assert [re.findall(r"[\d.]+", check["limit"]) for check in failed] == [["0.001", "40", "0.05"]] * 2
 
 
 # --- reference --------------------------------------------------------------------------------------------------------
@@ -329,7 +330,7 @@ def test_one_more_than_the_reference_fails_where_nothing_is_allowed(
     assert run(good, *against, "0 %", out=tmp_path / "v") == 1
     failed = [c for c in checks(tmp_path / "v", "regression") if not c["passed"]]
     assert [c["id"] for c in failed] == [f"regression.{figure}"]
-    assert "the reference is firmware" in failed[0]["detail"]
+    assert "reference is firmware" in failed[0]["detail"]
     assert run(good, *against, "5 %", out=tmp_path / "v") == 0
 
 
@@ -354,8 +355,8 @@ def test_a_firmware_is_no_worse_than_itself(good: Path, passed: Path, tmp_path: 
         (lambda c: c["measured"].pop("emulation"), "emulation: is missing"),
         (lambda c: c["measured"]["emulation"].update(code_bytes="9"), "code_bytes"),
         (lambda c: c["measured"]["emulation"].update(code_bytes=-1), "code_bytes"),
-        (lambda c: c.update(format=1), "is a verdict of format 1"),
-        (lambda c: c["checks"][1].update(id=c["checks"][0]["id"]), "two checks have the id"),
+        (lambda c: c.update(format=1), "verdict of format 1"),
+        (lambda c: c["checks"][1].update(id=c["checks"][0]["id"]), "two checks have"),
         (lambda c: c.update(more=1), "no such key"),
         (lambda c: c.pop("checks"), "is missing"),
     ],
@@ -393,9 +394,7 @@ def test_given_rollouts_are_what_is_compared_with(good: Path, tmp_path: Path, re
         assert f"rollouts {place.name}" in checks(tmp_path / "v", "teacher")[0]["name"]
     options = ("--recipe", good / "good.toml", "--no-certificate", "--out", tmp_path / "v")
     (tmp_path / "held-out/rollouts.parquet").write_bytes(b"PAR1 no more")
-    assert "was changed after rlcc wrote it" in refused(
-        "gate", good / "firmware", *options, "--rollouts", tmp_path / "held-out"
-    )
+    assert "changed after rlcc" in refused("gate", good / "firmware", *options, "--rollouts", tmp_path / "held-out")
 
 
 def test_other_actions_than_the_teachers_fail(good: Path, tmp_path: Path) -> None:
@@ -420,7 +419,7 @@ def test_on_github_failures_are_annotated_and_summarised(
     assert "10%25" in line
     assert (tmp_path / "summary").read_text().startswith("# FAIL: hand-made on ibex-small\n")
     assert run(good, "--quick", "--no-certificate", "--profile", "nosuch", out=tmp_path / "v") == 2
-    assert "::error title=rlcc gate could not run::there is no engine profile 'nosuch'" in capsys.readouterr().out
+    assert re.search(r"^::error title=[^\n]*'nosuch'", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_a_folder_made_to_take_forever_ends(
@@ -428,14 +427,14 @@ def test_a_folder_made_to_take_forever_ends(
 ) -> None:
     monkeypatch.setattr("rlcc.gate.gate.differences", lambda *_: time.sleep(60))
     assert run(good, "--quick", "--time-limit", 1, out=tmp_path / "v") == 2
-    assert "the gate is not done after 1 s" in capsys.readouterr().err
+    assert "not done after 1" in capsys.readouterr().err
     assert not (tmp_path / "v").exists()
 
 
 def test_the_verdict_goes_into_a_folder_of_its_own(good: Path, tmp_path: Path, refused: Refused) -> None:
     copy = Path(shutil.copytree(good, tmp_path / "copy"))
     arguments = ["gate", str(copy / "firmware"), "--recipe", str(copy / "good.toml"), "--out"]
-    assert "which holds nothing else" in refused(*arguments, copy / "firmware/v")
+    assert "holds nothing else" in refused(*arguments, copy / "firmware/v")
     (tmp_path / "v").mkdir()
     (tmp_path / "v/manifest.json").write_text('{"kind": "verdict"}')
     (tmp_path / "link").symlink_to(tmp_path / "v")
@@ -456,7 +455,7 @@ def test_a_folder_that_changes_meanwhile_is_not_judged(
 
     monkeypatch.setattr(closed_loop, "run", meanwhile)
     assert run(copy, "--no-certificate", out=tmp_path / "v") == 2
-    assert "was changed while it was judged" in capsys.readouterr().err
+    assert "changed while it" in capsys.readouterr().err
 
 
 def test_a_reference_is_not_written_over(good: Path, tmp_path: Path, refused: Refused) -> None:
@@ -466,7 +465,7 @@ def test_a_reference_is_not_written_over(good: Path, tmp_path: Path, refused: Re
     kept = (folder / reports.JSON).read_bytes()
     for place in (folder, folder / reports.JSON):
         given = ("gate", good / "firmware", "--recipe", good / "good.toml", "--out", folder)
-        assert "keep the reference elsewhere" in refused(*given, "--reference", place)
+        assert "reference elsewhere" in refused(*given, "--reference", place)
         assert (folder / reports.JSON).read_bytes() == kept
 
 

@@ -1,6 +1,7 @@
 """The gate's rules on made-up reports: where exactly it passes, where it fails, and that nothing passes unmeasured."""
 
 import math
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,10 @@ from rlcc.recipe import Match, Neighbourhood, Sizes
 from verify.trusted.deviation import TeacherClaim
 
 US = 1_000_000
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+\.?\d*", text)]
 
 
 def host(**changes: Any) -> HostReport:
@@ -91,7 +96,7 @@ def test_a_bound_within_the_budget_needs_no_margin(slowest: int, bound: int, wit
     assert len(found) == 1 + within
     assert passed(found)
     if not within:
-        assert "no input takes more than 316 cycles" in found[0].detail
+        assert "more than 316 cycles" in found[0].detail
 
 
 def test_a_vector_slower_than_the_bound_fails() -> None:
@@ -214,7 +219,7 @@ def test_a_student_outside_its_teachers_actions_is_named_with_the_state() -> Non
     just = checks.neighbourhood(OUTSIDE, AROUND)
     assert (just.passed, just.detail) == (True, "")
     assert just.value == "0.25000, searched 8,000 of 10,000 cells"
-    assert just.limit == "0.25 (nearby: ±20% of a feature, ±0.02 of an action)"
+    assert numbers(just.limit) == [0.25, 20, 0.02]
     for distance in (np.nextafter(0.25, 1), float("nan")):
         more = checks.neighbourhood(replace(OUTSIDE, distance=distance), AROUND)
         assert (more.passed, more.detail) == (False, PLACE)
@@ -236,10 +241,10 @@ def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() 
     just = checks.all_states(claim, AROUND)
     assert (just.group, just.id) == ("teacher", "teacher.deviation_bound")
     assert (just.passed, just.detail) == (True, "")
-    assert just.value == "0.25000 at most, 0.24983 in one state"
-    assert just.limit == "0.25 (nearby: ±20% of a feature, ±0.02 of an action)"
+    assert numbers(just.value) == [0.25, 0.24983]
+    assert numbers(just.limit) == [0.25, 20, 0.02]
     more = checks.all_states(claim, Neighbourhood(limit=0.25, proved_limit=0.249))
-    assert (more.passed, more.limit) == (False, "0.249 (nearby: ±20% of a feature, ±0.02 of an action)")
+    assert (more.passed, numbers(more.limit)) == (False, [0.249, 20, 0.02])
     assert more.detail == "student +0.2000, teacher -0.1600 to -0.1000 around action_1 = -7, congestion_q20 = 5"
     assert checks.all_states(claim, Neighbourhood(limit=0.1, proved_limit=0.25)).passed
     refused = checks.all_states("it is an LSTM", AROUND)
@@ -250,25 +255,25 @@ def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() 
 def test_intervals_that_were_not_looked_into_do_not_pass(distance: float) -> None:
     check = checks.neighbourhood(replace(OUTSIDE, distance=distance, missed=1), AROUND)
     assert not check.passed
-    assert check.detail.startswith("1 intervals of signals were not looked into")
+    assert check.detail.startswith("1 intervals of signals")
 
 
 @pytest.mark.parametrize(
-    ("differing", "value"),
+    "differing",
     [
-        ((), "all are the teacher's"),
-        (("observation",), "observation not the teacher's"),
-        (("action map",), "action map not the teacher's"),
-        (("limits",), "limits not the teacher's"),
-        (("start",), "start not the teacher's"),
-        (("in_flight",), "in_flight not the teacher's"),
-        (("probes",), "probes not the teacher's"),
-        (("trigger",), "trigger not the teacher's"),
-        (("once_per_rtt",), "once_per_rtt not the teacher's"),
-        (("observation", "limits"), "observation, limits not the teacher's"),
+        (),
+        ("observation",),
+        ("action map",),
+        ("limits",),
+        ("start",),
+        ("in_flight",),
+        ("probes",),
+        ("trigger",),
+        ("once_per_rtt",),
+        ("observation", "limits"),
     ],
 )
-def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], value: str) -> None:
+def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...]) -> None:
     def of(name: str, who: str) -> str:
         return f"{name} of the {who if name in differing else 'teacher'}"
 
@@ -295,8 +300,9 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...], v
         once_per_rtt=of("once_per_rtt", "teacher"),
     )
     check = checks.same_eyes(student, policy)
-    assert (check.passed, check.value) == (not differing, value)
-    assert check.detail == ("distil the student from this teacher again" if differing else "")
+    assert check.passed == (not differing)
+    assert check.value.startswith(", ".join(differing) or "all are")
+    assert ("distil the student" in check.detail) == bool(differing)
 
 
 def test_a_network_that_is_easy_hides_none_that_is_not() -> None:
@@ -316,17 +322,17 @@ def test_each_action_error_has_its_limit(worse: dict[str, float]) -> None:
 
 def test_what_a_check_of_equality_shows() -> None:
     stopped, wrong = host(fault="vector 2: overflow"), host(mismatches=3, first_mismatch="vector 5")
-    shown = [(c.value, c.detail) for c in gate.equality([host(), stopped, wrong], report(fault="trap"))]
+    shown = [(*c.value.split(", "), c.detail) for c in gate.equality([host(), stopped, wrong], report(fault="trap"))]
     assert shown == [
         ("0 of 1000 differ", ""),
-        ("0 of 1000 differ, vector 2: overflow", ""),
+        ("0 of 1000 differ", "vector 2: overflow", ""),
         ("3 of 1000 differ", "vector 5"),
-        ("0 of 1000 differ, trap", ""),
+        ("0 of 1000 differ", "trap", ""),
     ]
     shown = [(c.value, c.detail) for c in gate.equality([], report(mismatches=1, first_mismatch="vector 7"))]
     assert shown == [("1 of 1000 differ", "vector 7")]
     (silent,) = gate.equality([], report(cycles=None))
-    assert silent.value == "0 of 1000 differ, did not run"
+    assert silent.value.split(", ")[1] == "did not run"
     (fine,) = gate.equality([], report())
     assert fine.value == "0 of 1000 differ"
 
@@ -337,7 +343,7 @@ def test_a_folder_as_emitted_passes_and_another_names_its_files() -> None:
     (wrong,) = checks.as_emitted(["manifest.json: layout", "rlcc_policy.c"])
     assert (wrong.passed, wrong.file) == (False, "manifest.json")
     assert wrong.value == "different: manifest.json: layout, rlcc_policy.c"
-    assert "emit the firmware again" in wrong.detail
+    assert "emit the firmware" in wrong.detail
 
 
 def test_what_checks_of_code_size_and_budget_show() -> None:
@@ -350,7 +356,7 @@ def test_what_checks_of_code_size_and_budget_show() -> None:
     assert gate.budget(report(slowest=None), US)[0].detail == ""
     slower = {"other-flow": StateCost(Cycles(1, 1.0, 1, 398), {}, 0.0, 0.0)}
     (cold,) = gate.budget(report(states=slower), US)
-    assert cold.detail == "in the state other-flow; hot 315"
+    assert "other-flow; hot 315" in cold.detail
 
 
 def test_a_threshold_that_no_vector_stands_beside_fails() -> None:

@@ -1,6 +1,7 @@
 """The gate's rule in the network: a mean over paired seeds, within the tolerance or twice the teacher's own noise."""
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +27,10 @@ def runs(teacher: Metrics, *student: Metrics, later: Metrics | list[Metrics] | N
         PolicyMetrics(STUDENT, "many-to-one:8", seeds, student),
         PolicyMetrics(LATER, "many-to-one:8", seeds, tuple(after)),
     ]
+
+
+def numbers(text: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+\.?\d*", text)]
 
 
 def passed(checks: list[Check]) -> bool:
@@ -158,7 +163,7 @@ def test_each_seed_counts_beside_its_own_teacher() -> None:
 )
 def test_noise_of_other_runs_is_refused(wrong: Any) -> None:
     """It is the teacher's, in the very network, with the very seeds: any other could be as loud as is needed."""
-    with pytest.raises(ValueError, match="are not of teacher, student, teacher, 10 ns later with the same seeds"):
+    with pytest.raises(ValueError, match="teacher, 10 ns later"):
         checked(wrong(*runs(GOOD, GOOD)), ALLOWED)
 
 
@@ -168,26 +173,28 @@ def test_runs_that_are_not_three_a_scenario_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("noise", "off", "value", "limit", "detail"),
+    ("noise", "off", "value", "limit", "figures"),
     [
-        (0.4, 0.3, "100.30 us (+0.30%, noise 0.40%)", "±1.0%", ""),
-        (0.9, 0.3, "100.30 us (+0.30%, noise 0.90%)", "±1.80%, 2 x noise", ""),
-        (1.2, 0.3, "100.30 us (+0.30%, noise 1.20%, itself +1.20%)", "±2.40%, 2 x noise", ""),
-        (-1.2, 0.3, "100.30 us (+0.30%, noise 1.20%, itself -1.20%)", "±2.40%, 2 x noise", ""),
+        (0.4, 0.3, "100.30 us (+0.30%, noise 0.40%)", "±1.0%", []),
+        (0.9, 0.3, "100.30 us (+0.30%, noise 0.90%)", "±1.80%, 2 x noise", []),
+        (1.2, 0.3, "100.30 us (+0.30%, noise 1.20%, itself +1.20%)", "±2.40%, 2 x noise", []),
+        (-1.2, 0.3, "100.30 us (+0.30%, noise 1.20%, itself -1.20%)", "±2.40%, 2 x noise", []),
         (
             6.0,
             0.3,
             "100.30 us (+0.30%, noise 6.00%, itself +6.00%)",
             "±12.00%, 2 x noise",
-            "the teacher's own noise is more than 2.5 times the tolerance, 1.00%, so these runs cannot judge the "
-            "student; give more seeds, or a longer window",
+            [2.5, 1.0],
         ),
     ],
 )
-def test_the_noise_stands_beside_the_difference(noise: float, off: float, value: str, limit: str, detail: str) -> None:
+def test_the_noise_stands_beside_the_difference(
+    noise: float, off: float, value: str, limit: str, figures: list[float]
+) -> None:
     """And where the teacher would fail beside itself, that does too."""
     (check,) = judged(ONE_PERCENT, runs(BASE, latency(100 + off), later=latency(100 + noise)))
-    assert (check.value, check.limit, check.detail) == (value, limit, detail)
+    assert (check.value, check.limit, numbers(check.detail)) == (value, limit, figures)
+    assert bool(check.detail) == bool(figures)
 
 
 def test_a_difference_that_rounds_to_0_has_no_minus() -> None:
@@ -198,28 +205,30 @@ def test_a_difference_that_rounds_to_0_has_no_minus() -> None:
 def test_a_failure_names_network_and_seed_and_what_usually_mends_it() -> None:
     (check,) = judged(ONE_PERCENT, runs(BASE, latency(101), latency(96), latency(99)))
     assert not check.passed
-    assert check.detail.startswith("many-to-one:8 is furthest off with seed 1, -4.00%; what usually brings latency ")
+    assert all(word in check.detail for word in ("many-to-one:8", "seed 1, -4.00%;", "latency"))
     assert "more distill.rounds (in " in check.detail
     assert judged(ONE_PERCENT, runs(BASE, latency(101)))[0].detail == ""
     (check,) = judged(ONE_PERCENT, runs(BASE, latency(101), latency(math.nan)))
-    assert check.detail.startswith("many-to-one:8 is furthest off with seed 1, not measured")
+    assert all(word in check.detail for word in ("many-to-one:8", "seed 1, not measured"))
 
 
 @pytest.mark.parametrize(
-    ("noise", "note"),
+    ("noise", "figures"),
     [
-        (0.4, ""),
-        (0.9, "2 times the teacher's own noise, 1.80%, is more than the tolerance, ±1.00%"),
-        (1.2, "2 times the teacher's own noise, 2.40%, is more than the tolerance, ±1.00%; the teacher itself would "
-              "fail: deciding 10 ns later, it differs by +1.20%"),
+        (0.4, []),
+        (0.9, [1.0, 2, 1.8]),
+        (1.2, [1.0, 2, 2.4, 1.0, 10, 1.2]),
     ],
-)  # fmt: skip
-def test_a_tolerance_below_the_noise_and_a_teacher_that_fails_itself_are_marked(noise: float, note: str) -> None:
+)
+def test_a_tolerance_below_the_noise_and_a_teacher_that_fails_itself_are_marked(
+    noise: float, figures: list[float]
+) -> None:
     """Whether the student passes or not, in every report."""
     for off in (0.3, 9.0):
         outcomes = runs(BASE, latency(100 + off), later=latency(100 + noise))
         (check,) = judged(ONE_PERCENT, outcomes)
-        assert check.note == note
+        assert numbers(check.note) == figures
+        assert bool(check.note) == bool(figures)
         assert ("noise" in terms([check]), "itself" in terms([check])) == (True, noise > 1)
         told = compare(outcomes, {"latency": tolerance(ONE_PERCENT)["latency"]})[0].to_json()  # type: ignore[arg-type]
         assert (told["below_noise"], told["teacher_passes"]) == (2 * noise > 1, noise <= 1)
@@ -287,7 +296,7 @@ def test_what_the_verdict_holds_of_it() -> None:
         "below_noise": False,
         "passed": False,
     }
-    assert one.check().detail.startswith("the teacher that decides 10 ns later could not be measured")
+    assert "not be measured" in one.check().detail
     assert one.check().limit == "±2.0%"
 
 

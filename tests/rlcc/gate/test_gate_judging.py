@@ -257,12 +257,11 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     assert (scenarios, seeds) == (["many-to-one:2"], [3])
     assert (named["duration_ps"], named["window_ps"]) == (4 * 10**9, (10**9, 3 * 10**9))
     assert "run_on_host" not in stage.asked
-    assert [s for s in stage.said if s in ("vectors on the core", "certificate", "actions beside the teacher's")] == [
-        "vectors on the core",
-        "certificate",
-        "actions beside the teacher's",
+    places = [
+        next(n for n, said in enumerate(stage.said) if word in said) for word in ("core", "certificate", "actions")
     ]
-    assert "lines of the worst path" in stage.said
+    assert places == sorted(places)
+    assert any("worst path" in said for said in stage.said)
 
 
 def test_actions_may_be_compared_in_scenarios_of_their_own(stage: Stage) -> None:
@@ -332,7 +331,7 @@ def test_a_build_of_another_folder_is_not_taken_for_this_one(stage: Stage, tmp_p
     tools, elsewhere = EmulateOptions().toolchain(), tmp_path / "firmware"
     shutil.copytree(stage.folder / "firmware", elsewhere)
     build = unlinked(elsewhere, tools)
-    with pytest.raises(InputError, match="is not the firmware that was built"):
+    with pytest.raises(InputError, match="not the firmware"):
         stage.judge(Evidence(build=build, emulation=REPORT))
 
 
@@ -397,7 +396,7 @@ def test_the_cells_of_the_forest_are_judged_where_both_see_the_same(stage: Stage
         "teacher.deviation",
         "teacher.deviation_bound",
     ]
-    assert "actions in the cells of the forest" in stage.said
+    assert any("cells of the" in said for said in stage.said)
     stage.outside = replace(OUTSIDE, distance=0.9)
     assert failed(stage.judge()) == ["teacher"]
     stage.asked.clear()
@@ -417,7 +416,7 @@ def test_all_states_are_judged_by_the_limit_that_the_recipe_says(stage: Stage) -
     assert around == options().neighbourhood.around
     say("so many boxes")
     assert stage.said[-1] == "so many boxes"
-    assert "actions in all states" in stage.said
+    assert any("all states" in said for said in stage.said)
     assert stage.judge(neighbourhood={"limit": 0.3, "proved_limit": 0.22}).passed
     assert failed(stage.judge(neighbourhood={"limit": 0.3, "proved_limit": 0.219})) == ["teacher"]
 
@@ -520,7 +519,7 @@ def test_the_host_is_asked_with_each_of_its_compilers(stage: Stage) -> None:
     assert [named["compiler"] for _, named in stage.asked["run_on_host"]] == ["clang", "gcc"]
     assert {given[0].folder for given, _ in stage.asked["run_on_host"]} == {stage.folder / "firmware"}
     assert [check.id for check in found.checks][:2] == ["equality.host[clang]", "equality.host[gcc]"]
-    assert "vectors on the host, gcc" in stage.said
+    assert any("the host, gcc" in said for said in stage.said)
 
 
 def test_a_proof_that_does_not_hold_fails_and_its_cycles_count_for_nothing(stage: Stage) -> None:
@@ -628,20 +627,20 @@ def test_a_folder_that_changes_while_it_is_judged_is_refused(
         return answer(*given, **named)
 
     monkeypatch.setattr(place, when, meanwhile)
-    with pytest.raises(InputError, match=r"was changed while it was (judged|read)"):
+    with pytest.raises(InputError, match=r"it was (judged|read)"):
         copied.judge()
 
 
 def test_one_that_changed_after_it_was_built_is_refused(copied: Stage, resealed: Any) -> None:
     build = unlinked(copied.folder / "firmware", EmulateOptions().toolchain())
     reseal(copied, resealed, lambda folder: (folder / "rlcc_policy.h").write_text("/* another */\n"))
-    with pytest.raises(InputError, match="was changed while it was judged"):
+    with pytest.raises(InputError, match="changed while it"):
         copied.judge(Evidence(build=build))
 
 
 def test_one_that_changes_meanwhile_without_a_seal_is_refused_too(copied: Stage) -> None:
     copied.meanwhile = lambda: (copied.folder / "firmware/rlcc_policy.h").write_text("/* another */\n") and None
-    with pytest.raises(InputError, match="was changed after rlcc wrote it"):
+    with pytest.raises(InputError, match="changed after rlcc"):
         copied.judge()
 
 
@@ -653,13 +652,13 @@ def test_one_that_is_written_again_as_it_was_is_judged(copied: Stage, resealed: 
 def test_another_teacher_is_refused_before_anything_runs(copied: Stage, save_teacher: Callable[..., None]) -> None:
     shutil.rmtree(copied.folder / "teacher")
     save_teacher(copied.folder / "teacher", gain=0.5)
-    with pytest.raises(InputError, match="was made from another teacher"):
+    with pytest.raises(InputError, match="from another teacher"):
         copied.judge()
     assert copied.asked == {}
 
 
 def test_a_student_is_not_judged_without_a_teacher(stage: Stage) -> None:
-    with pytest.raises(InputError, match="needs --teacher or a --recipe that names one"):
+    with pytest.raises(InputError, match="needs --teacher or"):
         gate.judge(stage.folder / "firmware", None, EmulateOptions(), options())
     assert stage.asked == {}
 
@@ -668,13 +667,13 @@ def test_a_student_is_not_judged_without_a_teacher(stage: Stage) -> None:
 def test_what_is_no_teacher_is_refused(copied: Stage, kind: str) -> None:
     shutil.rmtree(copied.folder / "teacher")
     shutil.copytree(copied.folder / kind, copied.folder / "teacher")
-    with pytest.raises(InputError, match=f"is a {kind}, not the teacher"):
+    with pytest.raises(InputError, match=f"is a {kind}"):
         copied.judge()
 
 
 def test_a_folder_without_a_student_is_refused(copied: Stage, resealed: Any) -> None:
     reseal(copied, resealed, lambda folder: (folder / "student.json").unlink())
-    with pytest.raises(InputError, match=r"holds none of student.json, network.json, model.json, of which a firmware"):
+    with pytest.raises(InputError, match=r"holds none of student\.json, network\.json, model\.json"):
         copied.judge()
 
 
@@ -686,7 +685,7 @@ def test_a_program_that_is_not_its_students_is_refused(copied: Stage, resealed: 
         (folder / name).write_text(json.dumps(content))
 
     reseal(copied, resealed, edit)
-    with pytest.raises(InputError, match=r"is not the program of student.json beside it"):
+    with pytest.raises(InputError, match=r"the program of student\.json"):
         copied.judge()
     assert copied.asked == {}
 
@@ -706,7 +705,7 @@ def test_a_compiler_that_is_not_there_is_said_first(stage: Stage, monkeypatch: p
         raise InputError(f"there is no {name} for {isa}")
 
     monkeypatch.setattr("emulator.compile.find_compiler", missing)
-    with pytest.raises(InputError, match="there is no clang for rv32im"):
+    with pytest.raises(InputError, match="no clang for rv32im"):
         stage.judge()
     assert stage.asked == {}
 

@@ -89,7 +89,7 @@ def test_it_passes_beside_its_teacher_by_a_bound_over_all_inputs(network: Path) 
     assert {check["file"] for name, check in checks.items() if name[:7] in ("teacher", "network")} == {"network.json"}
     silent = [check for check in checks.values() if check["limit"] == "not judged" and check["note"]]
     assert [check["id"] for check in silent] == ["teacher.deviation", "teacher.deviation_bound"]
-    assert checks["equality.thresholds"]["value"] == "no thresholds: an int8 network"
+    assert checks["equality.thresholds"]["value"].endswith("an int8 network")
     assert checks["proof.certificate"]["limit"] == "not judged"
     verdict = load_json(network / "verdict/verdict.json")
     assert verdict["teacher"] == opened(network / "firmware", "firmware").parents["teacher"]
@@ -112,9 +112,9 @@ def test_what_cannot_be_proved_of_it_fails_where_nobody_says_that_it_need_not_be
 @pytest.mark.slow_except("mlp")
 def test_the_prover_says_why_not(network: Path, refused: Callable[..., str]) -> None:
     out = network / "certificate/certificate.json"
-    assert "loops over the weights of a network" in refused("verify", network / "firmware", "--out", out)
+    assert "loops over the" in refused("verify", network / "firmware", "--out", out)
     assert not out.exists()
-    assert "only code without loops" in unprovable(built(network / "firmware", profile="ibex-small"))
+    assert "code without loops" in unprovable(built(network / "firmware", profile="ibex-small"))
 
 
 @pytest.mark.slow_except("mlp")
@@ -123,7 +123,7 @@ def test_its_cycles_are_bounded(network: Path, capsys: Any, refused: Callable[..
     said = capsys.readouterr()
     assert re.search(r"WCET bound +\d+ cycles", said.out + said.err)
     for more in (("--out", network / "c.json"), ("--properties", "all"), ("--teacher", network / "teacher")):
-        assert "--bound says nothing of what is computed" in refused("verify", network / "firmware", "--bound", *more)
+        assert "--bound says nothing" in refused("verify", network / "firmware", "--bound", *more)
     assert "leave out --bound" in refused("verify", network / "firmware", "--bound", "--check", network / "c.json")
 
 

@@ -70,7 +70,7 @@ def test_a_certificate_without_a_distance_needs_no_teacher(good: Path, rlcc: Run
     certificate = good / "certificate/certificate.json"
     code, _, error = rlcc("verify", good / "firmware", "--check", certificate, "--teacher", good / "teacher")
     assert code == 2
-    assert "says nothing of a teacher" in error
+    assert "nothing of a" in error
 
 
 @pytest.fixture(scope="module")
@@ -100,11 +100,11 @@ def test_a_backdoor_is_caught_by_proof_with_its_state(backdoor: Path, rlcc: Run)
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--teacher", "other-teacher"), "was made from another teacher"),
+        (("--teacher", "other-teacher"), "from another teacher"),
         (("--teacher", "teacher", "--around", "120 %"), "below 1"),
         (("--teacher", "teacher", "--around", "a lot"), "--around"),
-        (("--around", "20 %"), "are of a distance from --teacher"),
-        (("--picture", "a.png"), "are of a distance from --teacher"),
+        (("--around", "20 %"), "distance from --teacher"),
+        (("--picture", "a.png"), "distance from --teacher"),
         (("--teacher", "nowhere"), "nowhere"),
     ],
 )
@@ -149,7 +149,7 @@ def test_the_student_that_is_bounded_is_the_program_that_is_proved(
     swapped = resealed(good / "firmware", tmp_path / "swapped", flip)
     code, _, told = rlcc("verify", swapped, "--teacher", good / "teacher", "--foreign-sources")
     assert code == 2
-    assert "is not the program of student.json beside it" in told
+    assert "the program of student.json" in told
 
 
 def test_a_picture_shows_both_around_the_state(good: Path, tmp_path: Path, rlcc: Run) -> None:
@@ -159,7 +159,7 @@ def test_a_picture_shows_both_around_the_state(good: Path, tmp_path: Path, rlcc:
     assert "picture" in said
     drawn = (tmp_path / "a.svg").read_text()
     assert all(f"<!-- {word}" in drawn for word in ("teacher", "student", "student - teacher", "congestion_q20"))
-    for wrong, sentence in ((tmp_path / "a.txt", "end it in .png or .svg"), (good / "firmware/a.png", "firmware")):
+    for wrong, sentence in ((tmp_path / "a.txt", ".png or .svg"), (good / "firmware/a.png", "firmware")):
         code, _, error = rlcc(*asked, wrong)
         assert code == 2
         assert sentence in error

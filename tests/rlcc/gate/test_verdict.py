@@ -92,5 +92,5 @@ def test_a_verdict_replaces_only_a_verdict(failed: Verdict, tmp_path: Path) -> N
     folder.write(failed, "<!doctype html>", tmp_path / "verdict")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.txt").write_text("the only copy")
-    with pytest.raises(InputError, match="choose an empty folder"):
+    with pytest.raises(InputError, match="an empty folder"):
         folder.write(failed, "<!doctype html>", tmp_path / "mine")

@@ -124,9 +124,9 @@ def test_only_an_own_sarif_file_is_replaced(tmp_path: Path) -> None:
     sarif.discard(own, tmp_path / "firmware")
     sarif.discard(own, tmp_path / "firmware")
     assert not own.exists()
-    with pytest.raises(InputError, match="is not a SARIF file of rlcc gate"):
+    with pytest.raises(InputError, match="not a SARIF file"):
         sarif.discard(thesis, tmp_path / "firmware")
-    with pytest.raises(InputError, match="in the folder of the firmware"):
+    with pytest.raises(InputError, match="of the firmware"):
         sarif.discard(inside, tmp_path / "firmware")
     assert thesis.exists()
 
@@ -159,10 +159,10 @@ def test_the_summary_is_appended_where_there_is_one(tmp_path: Path) -> None:
     github.summarise(made(), {})
     (tmp_path / "summary").write_text("before\n")
     github.summarise(made(), {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary")})
-    assert (tmp_path / "summary").read_text().startswith("before\n# PASS: p on p\n")
+    assert (tmp_path / "summary").read_text().splitlines()[:2] == ["before", "# PASS: p on p"]
     assert github.running_there({"GITHUB_ACTIONS": "true"})
     assert not github.running_there({"GITHUB_ACTIONS": "false"})
 
 
 def test_a_refusal_is_one_command() -> None:
-    assert github.refusal("100 %\nx") == "::error title=rlcc gate could not run::100 %25%0Ax"
+    assert re.fullmatch(r"::error title=[^:\n]+::100 %25%0Ax", github.refusal("100 %\nx"))

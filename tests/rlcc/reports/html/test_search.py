@@ -55,7 +55,7 @@ def test_without_a_search_or_a_point_there_is_no_front(tmp_path: Path) -> None:
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     verdict = searched(tmp_path)
     (tmp_path / "search" / POINTS).write_bytes(b"no Parquet")
-    with pytest.raises(InputError, match="is not the table of a search"):
+    with pytest.raises(InputError, match="not the table"):
         beside(verdict)
 
 

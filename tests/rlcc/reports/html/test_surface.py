@@ -72,7 +72,7 @@ def test_a_frame_is_what_the_teacher_decides_there(pair: Callable[[], Pair]) -> 
 
 def test_a_flow_s_picture_is_over_its_previous_action_and_its_congestion() -> None:
     drawn = surface(*scale())
-    assert (drawn.across, drawn.up) == ("previous action", "rl cc congestion now")
+    assert (drawn.across, drawn.up.split()) == ("previous action", ["rl", "cc", "congestion", "now"])
     assert drawn.older[0].endswith("ago")
     assert all(len(set(axis)) == len(axis) for axis in drawn.page["grid"])
     student = scale()[0]
