@@ -34,7 +34,7 @@ BASELINE = "swift-htsim"
 
 
 @dataclass(frozen=True)
-class Scene:
+class PortScene:
     """So many flows, from ``begin_ps`` to ``end_ps``, into a port with so large a buffer."""
 
     flows: int
@@ -43,12 +43,12 @@ class Scene:
     buffer_bytes: int = 5 * 2**20
 
 
-SETTLED = tuple(Scene(flows, 20 * MS, 60 * MS) for flows in (2, 8, 32, 128))
-STARTS = (Scene(64, 0, 20 * MS), Scene(128, 0, 20 * MS), Scene(32, 0, 20 * MS, 2**20))
+SETTLED = tuple(PortScene(flows, 20 * MS, 60 * MS) for flows in (2, 8, 32, 128))
+STARTS = (PortScene(64, 0, 20 * MS), PortScene(128, 0, 20 * MS), PortScene(32, 0, 20 * MS, 2**20))
 
 
 @dataclass(frozen=True)
-class Found:
+class PortFigures:
     """Shares of what the port could send in the window, and delays of the packets that it took, us."""
 
     packets: float
@@ -70,7 +70,7 @@ def compiled(sim: Path, folder: Path) -> Path:
     return program
 
 
-def theirs(program: Path, scene: Scene, seed: int) -> Found:
+def theirs(program: Path, scene: PortScene, seed: int) -> PortFigures:
     """Returns htsim's figures."""
     times = [f"{time / US:g}" for time in (scene.begin_ps, scene.end_ps)]
     command = [str(program), str(scene.flows), str(scene.buffer_bytes), *times, str(seed)]
@@ -79,7 +79,7 @@ def theirs(program: Path, scene: Scene, seed: int) -> Found:
     seconds = (scene.end_ps - scene.begin_ps) / 1e12
     bits = seconds * network.link_gbps * 1e9
     wire = 8 * (network.payload_bytes + network.wire_overhead_bytes)
-    return Found(
+    return PortFigures(
         int(sent) * wire / bits,
         int(drops) / (int(sent) + int(drops)),
         float(mean_us),
@@ -87,7 +87,7 @@ def theirs(program: Path, scene: Scene, seed: int) -> Found:
     )
 
 
-def ours(scene: Scene, transport: str, seed: int) -> Found:
+def ours(scene: PortScene, transport: str, seed: int) -> PortFigures:
     """Returns netsim's figures."""
     found = simulate(
         f"many-to-one:{scene.flows}",
@@ -98,10 +98,10 @@ def ours(scene: Scene, transport: str, seed: int) -> Found:
         network=Network(transport=transport, buffer_bytes=scene.buffer_bytes),
     ).metrics
     names = ("utilisation", "loss", "latency_mean_us", "latency_p99_us")
-    return Found(*(found[name] for name in names))
+    return PortFigures(*(found[name] for name in names))
 
 
-def row(name: str, found: Sequence[Found], beside: Sequence[Found] = ()) -> list[str]:
+def row(name: str, found: Sequence[PortFigures], beside: Sequence[PortFigures] = ()) -> list[str]:
     """Returns a row: means over the seeds, and how far they are from those beside."""
     cells = []
     for what, digits in (("packets", 4), ("drops", 4), ("mean_us", 2), ("p99_us", 2)):

@@ -60,8 +60,8 @@ TERMS = {
     "feature": "An integer that the trees compare.",
     "cells": "A cell is a region of states in which the student's action is constant. In a searched cell the corners "
     "and one inner point were evaluated. If there are too many states, a sample of the cells is searched.",
-    "not demanded": "The recipe or an option does not ask for a proof here.",
-    "2^24": "The bound holds for all features below this number. The student treats a larger feature like 2^24 - 1.",
+    "not demanded": "Neither the recipe nor an option asks for a proof here. The row passes without one.",
+    "2^24": "The bound holds for all features below this number.",
     "in one state": "The deviation in an example that the proof found. The search above may have found a worse one.",
     "many-to-one:": "Number of flows to one receiver.",
     "all-to-all:": "Number of hosts. Each one sends to all others.",
@@ -81,9 +81,9 @@ TERMS = {
     "FCT": "Flow completion time, of the flows that ended.",
     "Jain fairness": "1 if all flows get the same. Flows of different sizes cannot, so only the difference counts.",
     "loss": "Fraction of the packets that are dropped.",
-    "noise": "How uncertain the difference is: the standard error of the teacher's own change if each decision comes "
-    "10 ns later. If twice the noise exceeds the limit, it becomes the limit. If it exceeds five times the limit, the "
-    "check fails.",
+    "noise": "How uncertain the difference is. The teacher is simulated again with each decision 10 ns later; the noise "
+    "is the standard error of the change. If twice the noise is more than the recipe's limit, the check uses twice the "
+    "noise. If twice the noise is more than five times the recipe's limit, the check fails.",
     "itself": "The mean of the teacher's own change with this delay. It exceeds the limit.",
 }
 """Meaning by a term as it stands in a row."""

@@ -68,24 +68,25 @@ class Network:
         """InputError where a teacher is none of these, with the reason."""
         if policy.architecture.lstm is not None:
             raise InputError(
-                f"{policy.name} is an LSTM, whose memory depends on its whole past: no deviation from it is proved "
-                "for all states; rlcc gate searches the cells of the forest"
+                f"no proof for {policy.name}: it is an LSTM, whose memory depends on its whole past; rlcc gate searches "
+                "for the largest deviation instead"
             )
         if not isinstance(policy.action, TanhMap | Multiplier):
             raise InputError(
-                f"{policy.name} has the action map {policy.action.kind}; the deviation is proved for tanh_map and "
+                f"no proof for {policy.name}: it has the action map {policy.action.kind}, and the proof needs tanh_map or "
                 "multiplier, which rise with one output"
             )
         if (extra := policy.architecture.teacher_only) is not None:
             raise InputError(
-                f"{policy.name} has {extra}; the deviation is proved for fully connected layers with ReLU; "
-                "rlcc gate searches the cells of the forest"
+                f"no proof for {policy.name}: it has {extra}, and the proof needs fully connected layers with ReLU; "
+                "rlcc gate searches for the largest deviation instead"
             )
         other = next((name for name in policy.architecture.activations if name != "relu"), None)
         if other is not None or policy.output_activation != "tanh":
             raise InputError(
-                f"{policy.name} has {other or policy.output_activation} after a layer; the deviation is proved for "
-                "layers of ReLU with a tanh at the end; rlcc gate searches the cells of the forest"
+                f"no proof for {policy.name}: the proof needs ReLU after each hidden layer and tanh after the last, and "
+                f"this policy has {other or policy.output_activation}; rlcc gate searches for the largest deviation "
+                "instead"
             )
         layers = []
         for name in [*(f"fc{n}" for n in range(len(policy.architecture.hidden))), "out"]:

@@ -4,23 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from bench.htsim.compare import Found, Scene, main, ours, row, theirs
+from bench.htsim.compare import PortFigures, PortScene, main, ours, row, theirs
 from decision.devices import TRANSPORTS
 from netsim.network import MS
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_small_buffer_drops_and_a_large_one_does_not(transport: str) -> None:
-    large = ours(Scene(2, MS, 3 * MS), transport, 1)
-    small = ours(Scene(8, 0, 2 * MS, 100_000), transport, 1)
+    large = ours(PortScene(2, MS, 3 * MS), transport, 1)
+    small = ours(PortScene(8, 0, 2 * MS, 100_000), transport, 1)
     assert large.drops == 0 < small.drops
     assert large.packets > 0.99
     assert 4 < large.mean_us <= large.p99_us
 
 
 def test_a_row_has_means_and_distances() -> None:
-    found = [Found(0.9, 0.1, 20.0, 40.0), Found(1.0, 0.3, 22.0, 44.0)]
-    cells = row("netsim", found, [Found(0.95, 0.0, 10.0, 84.0)])
+    found = [PortFigures(0.9, 0.1, 20.0, 40.0), PortFigures(1.0, 0.3, 22.0, 44.0)]
+    cells = row("netsim", found, [PortFigures(0.95, 0.0, 10.0, 84.0)])
     assert cells == ["netsim", "0.9500 (+0.0%)", "0.2000", "21.00 (+110.0%)", "42.00 (-50.0%)"]
 
 
@@ -28,9 +28,9 @@ def test_what_the_driver_prints_is_in_shares_of_the_link(tmp_path: Path) -> None
     program = tmp_path / "swift"
     program.write_text("#!/bin/sh\necho 11302 100 18.5 19.25\n")
     program.chmod(0o755)
-    found = theirs(program, Scene(2, 0, MS), 1)
+    found = theirs(program, PortScene(2, 0, MS), 1)
     assert found.packets == pytest.approx(1.0, abs=1e-3)
-    assert found == Found(found.packets, 100 / 11402, 18.5, 19.25)
+    assert found == PortFigures(found.packets, 100 / 11402, 18.5, 19.25)
 
 
 def test_a_folder_without_the_library_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
