@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from decision.artefact import extras
 from decision.artefact.errors import InputError
 from emulator.compile import find_gcc, toolchain
 from emulator.profile import load_profile
 from emulator.run import emulate
 from emulator.timing import time_function
-from emulator.verilated import parts, rtl_of
+from emulator.verilated import rtl_of
 
 Maker = Callable[..., Path]
 SnippetTimer = Callable[..., int]
@@ -184,7 +185,7 @@ def test_a_core_with_a_multiplier_gets_no_library(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("profile", ["picorv32", "vexriscv", "cv32e40p"])
 def test_a_missing_wheel_names_the_extra(monkeypatch: pytest.MonkeyPatch, profile: str) -> None:
-    monkeypatch.setattr(parts, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     message = rf"pythondata-cpu-{profile} .*'rlcc\[cores\]'"
     with pytest.raises(InputError, match=message):
         rtl_of(load_profile(profile).core)

@@ -260,9 +260,9 @@ def test_an_unknown_version_of_the_rtl_is_refused(tmp_path: Path) -> None:
     package = tmp_path / "ariane_pkg.sv"
     package.write_text("package ariane_pkg;\n  localparam bit BITMANIP = 1'b0;\nendpackage\n")
     with pytest.raises(InputError, match=r"ariane_pkg.sv .*pythondata-cpu-cva6 .*version"):
-        _edited({package: _constants(core)})
+        _edited({package: _constants(core)}, "pythondata-cpu-cva6")
     with pytest.raises(InputError, match="not the version"):
-        _edited({package: (NO_TRACE,)})
+        _edited({package: (NO_TRACE,)}, "pythondata-cpu-cva6")
 
 
 def test_a_division_is_still_forbidden(tmp_path: Path) -> None:
