@@ -143,7 +143,10 @@ class FidelityComparison:
             twice = self._text(TIMES * self.noise, sign="")
             said.append(f"{TIMES:g} times the teacher's own noise, {twice}, is more than the tolerance, {allowed}")
         if not self.teacher_passes:
-            said.append(f"the teacher itself would fail: deciding 10 ns later, it differs by {self._text(self.itself)}")
+            said.append(
+                f"deciding 10 ns later, the teacher itself differs by {self._text(self.itself)}, more than the "
+                "tolerance"
+            )
         teacher = self.value - self.difference
         if self.told and self.metric.sign == "-" and not self.metric.relative and teacher <= self.limit:
             said.append(f"no student can fail it: the teacher's own figure is {self._text(teacher, sign='')}")

@@ -27,8 +27,8 @@ TERMS = {
     "checked.",
     "manifest": "The file of the firmware that lists its files and its parents, with their hashes.",
     "threshold": "A number t with which the trees compare a feature. Its two sides are t and t + 1.",
-    "forbidden": "Floating point, division, system instructions, indirect jumps, loops, recursion, calls out of the "
-    "firmware, and static data that can be written.",
+    "forbidden": "Floating point, division, system instructions, indirect jumps, recursion, calls out of the "
+    "firmware, static data that can be written, and loops, except in an int8 network.",
     "code size": "The limits of sizes are those of the engine profile, or lower ones that you set.",
     "context size": "Bytes that the device stores for an agent between two decisions. An agent is a flow, or a queue "
     "of a switch.",
@@ -81,10 +81,10 @@ TERMS = {
     "FCT": "Flow completion time, of the flows that ended.",
     "Jain fairness": "1 if all flows get the same. Flows of different sizes cannot, so only the difference counts.",
     "loss": "Fraction of the packets that are dropped.",
-    "noise": "How uncertain the difference is. The teacher is simulated again with each decision 10 ns later; the noise "
-    "is the standard error of the change. If twice the noise is more than the recipe's limit, the check uses twice the "
-    "noise. If twice the noise is more than five times the recipe's limit, the check fails.",
-    "itself": "The mean of the teacher's own change with this delay. It exceeds the limit.",
+    "noise": "How uncertain the difference is. The teacher is simulated again with each decision 10 ns later; the "
+    "noise is the standard error of the change. If twice the noise is more than the recipe's limit, the check uses "
+    "twice the noise. If twice the noise is more than five times the recipe's limit, the check fails.",
+    "itself": "The mean of the teacher's own change with this delay. It exceeds the recipe's limit.",
 }
 """Meaning by a term as it stands in a row."""
 

@@ -8,19 +8,19 @@ from bench.trusted_base import CLAIMS, HEADING, PAGE, PROVER, base, python, sect
 from decision.artefact.sources import ROOT
 
 MOST = {
-    "verify.check.judge": (5190, 2630),
-    "verify.check.recheck": (8000, 5260),
-    "verify.check.on_core": (6510, 6470),
-    "verify.rv64.equality": (6620, 4500),
-    "verify.check.boundary": (18_830, 6470),
+    ("verify.check.judge",): (5190, 2630),
+    ("verify.check.recheck",): (8000, 5260),
+    ("verify.check.recheck", "verify.check.on_core"): (9290, 6470),
+    ("verify.rv64.equality",): (6620, 4500),
+    ("verify.check.boundary",): (18_830, 6470),
 }
 """Limits: lines, and lines shared with the prover, at most 2 % above the measured counts."""
 
 
-@pytest.mark.parametrize("module", MOST)
-def test_it_does_not_grow_unseen(module: str) -> None:
-    found = base([module])
-    lines, shared = MOST[module]
+@pytest.mark.parametrize("modules", MOST, ids=lambda modules: modules[-1])
+def test_it_does_not_grow_unseen(modules: tuple[str, ...]) -> None:
+    found = base(modules)
+    lines, shared = MOST[modules]
     assert found.lines <= lines
     assert found.shared_lines <= shared
 

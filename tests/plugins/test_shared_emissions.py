@@ -8,7 +8,7 @@ import shared_emissions
 from target_students import STUDENTS
 
 from codegen.emit import emit
-from decision.artefact.manifest import writing
+from decision.artefact.output import writing
 from decision.policy.student import Student
 
 

@@ -99,7 +99,6 @@ def test_the_c_runs_on_this_machine_only_where_it_is_asked_for(
     assert not (tmp_path / "w").exists()
 
 
-@pytest.mark.slow
 def test_the_caches_word_is_taken_for_the_very_same_only(
     good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
