@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from bench.shipped import FLAGSHIP, POLICIES, listed, with_cut
+from bench.shipped import POLICIES, beside_cut, listed
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from decision.devices import TRANSPORTS
@@ -146,8 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seeds = range(1, options.seeds + 1)
     try:
         with opened(options.policies or list(CONTENDERS), decision_latency_ps=900_000, profile="ibex-small") as who:
-            cut = [with_cut(contender) for contender in who if contender.label == FLAGSHIP]
-            write_atomically(options.out, page([*who, *cut], seeds, place_of(options)))
+            write_atomically(options.out, page(beside_cut(who), seeds, place_of(options)))
     except InputError as error:
         print(f"policers: {error}", file=sys.stderr)
         return 2

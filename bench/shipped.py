@@ -1,11 +1,11 @@
 """The shipped teachers that pages set next to each other, and how a page lists who took part."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from decision.artefact.errors import InputError
-from decision.policy.start import LossCut
+from decision.policy.start import LossCut, Start
 from netsim.policies import NativePolicy
 from rlcc.evaluation.contenders import Contender
 
@@ -23,11 +23,21 @@ def listed(contenders: Iterable[Contender]) -> str:
     return "".join(f"- {c.label}: {c.kind} {c.name} `{c.hash[:12]}`\n" for c in contenders)
 
 
+def start_with_cut(start: Start, cut: float = CUT) -> Start:
+    """Returns the start with a cut by losses."""
+    return start.model_copy(update={"loss": LossCut(cut=cut)})
+
+
+def beside_cut(contenders: Sequence[Contender]) -> list[Contender]:
+    """Returns the contenders and, where the flagship is one, the flagship with a cut by losses."""
+    return [*contenders, *(with_cut(each) for each in contenders if each.label == FLAGSHIP)]
+
+
 def with_cut(contender: Contender, cut: float = CUT) -> Contender:
     """Returns the policy with a cut by losses in its start, and the same weights. InputError if it has no start."""
     policy = contender.policy
     if not isinstance(policy, NativePolicy) or policy.policy.start is None:
         raise InputError(f"{contender.label} has no start, and a cut by losses is one of its rows")
-    start = policy.policy.start.model_copy(update={"loss": LossCut(cut=cut)})
+    start = start_with_cut(policy.policy.start, cut)
     cut_policy = replace(policy, policy=policy.policy.model_copy(update={"start": start}))
     return replace(contender, label=f"{contender.label}, loss cut {cut:g}", policy=cut_policy)

@@ -16,14 +16,13 @@ from tempfile import TemporaryDirectory
 
 from pydantic import BaseModel
 
-from bench.shipped import CUT
+from bench.shipped import CUT, start_with_cut
 from codegen.emit import Emission, emission_of, emit_body
 from codegen.tree_body import StudentBody
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.artefact.output import write_atomically
 from decision.policy.policy import Header
-from decision.policy.start import LossCut
 from decision.policy.student import NAME, Student, load_student
 from emulator.build import built
 from emulator.profile import load_profile
@@ -58,9 +57,7 @@ class StartCost:
 def variants(student: Student, flagship: Student) -> Mapping[str, Student]:
     """Returns the variants by the tables of the flagship that they have, its start also with a cut by losses."""
     start: dict[str, BaseModel | None] = {"start": flagship.start}
-    cut: dict[str, BaseModel | None] = {
-        "start": flagship.start and flagship.start.model_copy(update={"loss": LossCut(cut=CUT)})
-    }
+    cut: dict[str, BaseModel | None] = {"start": flagship.start and start_with_cut(flagship.start)}
     cap: dict[str, BaseModel | None] = {"in_flight": flagship.in_flight}
     return {
         "trees alone": _with(student, {}),

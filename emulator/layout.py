@@ -21,7 +21,7 @@ IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
 CTYPES = {"uint32_t": "<u4", "int32_t": "<i4", "uint16_t": "<u2", "int16_t": "<i2", "uint8_t": "u1", "int8_t": "i1"}
 Columns = dict[str, NDArray[np.int64]]
 Records = dict[str, NDArray[np.void]]
-"""By structure, in the order of the arguments."""
+"""Records by structure, in the order of the arguments."""
 UNWRITTEN = 0xA5
 """Each byte of an action before the decision, so that a knob that nothing writes is seen."""
 REMEDY = "emit the firmware again"

@@ -1,4 +1,4 @@
-"""What a tool says about itself, asked once for each state of its file."""
+"""Version line of a tool, asked once for each state of its file."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-// What the algorithms that read INT share: hops, and windows as fractions of the one at line rate.
+// Shared by the algorithms that read INT: hops, and windows as fractions of the one at line rate.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-"""Who sends what to whom.
+"""Senders and receivers of each scenario.
 
 Slow: what a paper says of mild short flows.
 """

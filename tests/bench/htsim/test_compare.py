@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench.htsim.compare import PortFigures, PortScene, main, ours, row, theirs
+from decision.artefact.errors import InputError
 from decision.devices import TRANSPORTS
 from netsim.network import MS
 
@@ -31,6 +32,14 @@ def test_what_the_driver_prints_is_in_shares_of_the_link(tmp_path: Path) -> None
     found = theirs(program, PortScene(2, 0, MS), 1)
     assert found.packets == pytest.approx(1.0, abs=1e-3)
     assert found == PortFigures(found.packets, 100 / 11402, 18.5, 19.25)
+
+
+def test_a_driver_that_dies_is_an_error_of_input(tmp_path: Path) -> None:
+    program = tmp_path / "swift"
+    program.write_text("#!/bin/sh\necho no room >&2\nexit 3\n")
+    program.chmod(0o755)
+    with pytest.raises(InputError, match="no room"):
+        theirs(program, PortScene(2, 0, MS), 1)
 
 
 def test_a_folder_without_the_library_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
