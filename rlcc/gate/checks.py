@@ -309,12 +309,12 @@ def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
     most = f"{limit:g} (nearby: ±{allowed.share:.0%} of a feature, ±{allowed.action:g} of an action)"
     if isinstance(claim, str):
         if allowed.proof:
-            return check(value="not proved", limit=most, passed=False, detail=claim)
-        return check(value="not proved, not demanded", limit="not judged", passed=True, note=claim)
+            return check(value="no proof", limit=most, passed=False, detail=claim)
+        return check(value="no proof, not demanded", limit="not judged", passed=True, note=claim)
     low, high = claim.around
     state = ", ".join(f"{name} = {value}" for name, value in claim.witness.items())
     return check(
-        value=f"{claim.bound:.5f} at most, {claim.reached:.5f} in one state",
+        value=f"at most {claim.bound:.5f}, reached {claim.reached:.5f}",
         limit=most,
         passed=claim.bound <= limit,
         detail=""

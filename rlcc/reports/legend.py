@@ -22,7 +22,10 @@ TERMS = {
     "student": "The smaller policy that was made to decide like the teacher. The C computes the student.",
     "test vector": "An input of the C (an event and a context), with the correct result.",
     "the core": "The simulated processor that runs the C. The brackets name its engine profile and the compiler.",
+    "engine profile": "The description of a device's processor: core, clock, memory, limits of sizes.",
     "program": "The student, written as operations on integers. It says what the C must compute.",
+    "recipe": "The file that names the teacher, the simulated networks and the limits. Options of the command can say "
+    "the same.",
     "parent": "The teacher, the student and the rollouts from which the firmware was made. An absent one is not "
     "checked.",
     "manifest": "The file of the firmware that lists its files and its parents, with their hashes.",
@@ -47,8 +50,9 @@ TERMS = {
     "yield": "While the RTT stays at this inflation, a flow must fall from the first rate to the second.",
     "least": "The smallest number with which the property holds.",
     "action error": "The student's action minus the teacher's in the same state. An action is the factor by which a "
-    "decision changes the rate: 0.01 is 1% of the rate. For other knobs, 0.01 is 1% of the knob's range. The figure "
-    "is that of the network with the largest error.",
+    "decision changes the rate: 0.01 is 1% of the rate. For other knobs, 0.01 is 1% of the knob's range. The error is "
+    "computed for each simulated network. The figure is the largest of these errors.",
+    "decisions in all": "The number of compared decisions, of all simulated networks together.",
     "rollouts of": "Recorded decisions, simulated for this check alone. The seed differs from that of the training.",
     "observation": "The inputs of the policy. The action map turns its output into a knob, for example a rate. The "
     "limits are those of the knob.",
@@ -58,11 +62,15 @@ TERMS = {
     "nearby": "A nearby state differs in each feature by at most this percentage, and in each past action by at most "
     "this number.",
     "feature": "An integer that the trees compare.",
-    "cells": "A cell is a region of states in which the student's action is constant. In a searched cell the corners "
-    "and one inner point were evaluated. If there are too many states, a sample of the cells is searched.",
+    "trees": "The student: decision trees that compare features with thresholds. Their results are added up.",
+    "deviation found": "The largest one that a search found. A state that was not searched may deviate more.",
+    "cells": "A cell is a region of states in which the student's action is constant. The search evaluates the corners "
+    "and one inner point of each cell. If this gives too many states, it leaves cells out, chosen at random.",
+    "upper bound": "No state deviates by more than the figure after 'at most'. The figure after 'reached' is the "
+    "deviation in one example.",
+    "no proof": "There is no upper bound; a remark below the table says why.",
     "not demanded": "Neither the recipe nor an option asks for a proof here. The row passes without one.",
-    "2^24": "The bound holds for all features below this number.",
-    "in one state": "The deviation in an example that the proof found. The search above may have found a worse one.",
+    "2^24": "A proof here covers all features below this number, in the integers that the trees compare.",
     "many-to-one:": "Number of flows to one receiver.",
     "all-to-all:": "Number of hosts. Each one sends to all others.",
     "long-short:": "Number of flows to one receiver: one is long, the others are short and come again and again.",
@@ -81,16 +89,24 @@ TERMS = {
     "FCT": "Flow completion time, of the flows that ended.",
     "Jain fairness": "1 if all flows get the same. Flows of different sizes cannot, so only the difference counts.",
     "loss": "Fraction of the packets that are dropped.",
-    "noise": "How uncertain the difference is. The teacher is simulated again with each decision 10 ns later; the "
-    "noise is the standard error of the change. If twice the noise is more than the recipe's limit, the check uses "
-    "twice the noise. If twice the noise is more than five times the recipe's limit, the check fails.",
-    "itself": "The mean of the teacher's own change with this delay. It exceeds the recipe's limit.",
+    "tolerance": "The difference from the teacher that the recipe allows.",
+    "noise": "How much the mean can change by chance. The teacher is simulated again with each decision 10 ns later, "
+    "which changes nothing but chance. The noise is the root mean square of the changes that this makes with each "
+    "seed, divided by the square root of the number of seeds. The limit is the tolerance, or twice the noise if that "
+    "is more; the row then says 'x noise'. If twice the noise is more than five times the tolerance, the check fails.",
+    "itself": "The mean of the teacher's own change with this delay. It exceeds the tolerance.",
 }
 """Meaning by a term as it stands in a row."""
 
 
 def terms(checks: Iterable[Check]) -> dict[str, str]:
-    """Returns the meanings of the terms that stand in a name, figure or limit of the checks, in the table's order."""
-    text = "\n".join(part for check in checks for part in (check.name, check.value, check.limit))
-    found = (term for term in TERMS if re.search(rf"(?<!at ){re.escape(term)}", text))
-    return {term.rstrip(":"): TERMS[term] for term in found}
+    """Returns the meanings of the terms that stand in a name, figure or limit of the checks, or in the meaning of such
+    a term, in the table's order."""
+    unread = ["\n".join(part for check in checks for part in (check.name, check.value, check.limit))]
+    found: set[str] = set()
+    while unread:
+        text = unread.pop()
+        new = {term for term in TERMS if re.search(rf"(?<!at )(?<!\w){re.escape(term)}", text)} - found
+        found |= new
+        unread += [TERMS[term] for term in new]
+    return {term.rstrip(":"): TERMS[term] for term in TERMS if term in found}

@@ -68,25 +68,29 @@ class Network:
         """InputError where a teacher is none of these, with the reason."""
         if policy.architecture.lstm is not None:
             raise InputError(
-                f"no proof for {policy.name}: it is an LSTM, whose memory depends on its whole past; rlcc gate "
-                "searches for the largest deviation instead"
+                f"no proof: {policy.name} is an LSTM, whose memory depends on its whole past; rlcc gate searches for "
+                "the largest deviation instead"
             )
         if not isinstance(policy.action, TanhMap | Multiplier):
             raise InputError(
-                f"no proof for {policy.name}: it has the action map {policy.action.kind}, and the proof needs "
-                "tanh_map or multiplier, which rise with one output"
+                f"no proof: {policy.name} has the action map {policy.action.kind}, and the proof needs tanh_map or "
+                "multiplier, which rise with one output"
             )
         if (extra := policy.architecture.teacher_only) is not None:
             raise InputError(
-                f"no proof for {policy.name}: it has {extra}, and the proof needs fully connected layers with ReLU; "
-                "rlcc gate searches for the largest deviation instead"
+                f"no proof: {policy.name} has {extra}, and the proof needs fully connected layers with ReLU; rlcc "
+                "gate searches for the largest deviation instead"
             )
         other = next((name for name in policy.architecture.activations if name != "relu"), None)
-        if other is not None or policy.output_activation != "tanh":
+        if other is not None:
             raise InputError(
-                f"no proof for {policy.name}: the proof needs ReLU after each hidden layer and tanh after the last, "
-                f"and this policy has {other or policy.output_activation}; rlcc gate searches for the largest "
-                "deviation instead"
+                f"no proof: {policy.name} has {other} after a hidden layer, and the proof needs ReLU there; rlcc gate "
+                "searches for the largest deviation instead"
+            )
+        if policy.output_activation != "tanh":
+            raise InputError(
+                f"no proof: {policy.name} has {policy.output_activation} after the last layer, and the proof needs "
+                "tanh there; rlcc gate searches for the largest deviation instead"
             )
         layers = []
         for name in [*(f"fc{n}" for n in range(len(policy.architecture.hidden))), "out"]:

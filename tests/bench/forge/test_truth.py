@@ -188,9 +188,9 @@ def test_results_of_other_code_are_not_taken(
 
 PROVED = "teacher.deviation_bound"
 ROWS: dict[str, tuple[dict[str, str], str]] = {
-    "proved": ({PROVED: "0.18513 at most, 0.18485 in one state"}, "weaker"),
+    "proved": ({PROVED: "at most 0.18513, reached 0.18485"}, "weaker"),
     "left out, which is no proof": (
-        {PROVED: "not proved: these set knobs", "teacher.rmse": "0"},
+        {PROVED: "no proof: these set knobs", "teacher.rmse": "0"},
         "no claim",
     ),
     "on rollouts alone": ({"teacher.rmse": "0.001"}, "no claim"),

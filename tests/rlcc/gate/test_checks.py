@@ -248,7 +248,7 @@ def test_a_distance_over_all_states_is_held_against_its_own_limit_or_the_same() 
     assert more.detail == "student +0.2000, teacher -0.1600 to -0.1000 around action_1 = -7, congestion_q20 = 5"
     assert checks.all_states(claim, Neighbourhood(limit=0.1, proved_limit=0.25)).passed
     refused = checks.all_states("it is an LSTM", AROUND)
-    assert (refused.passed, refused.value, refused.detail) == (False, "not proved", "it is an LSTM")
+    assert (refused.passed, refused.value, refused.detail) == (False, "no proof", "it is an LSTM")
 
 
 @pytest.mark.parametrize("distance", [0.0, 0.25, 0.3])

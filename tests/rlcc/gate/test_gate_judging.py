@@ -470,14 +470,14 @@ def test_a_distance_that_is_not_proved_fails_where_the_recipe_does_not_say_other
     for demanded in ({}, {"proved_limit": 4.0}):
         found = stage.judge(neighbourhood=demanded)
         (check,) = [check for check in found.checks if not check.passed]
-        assert (check.id, check.value, check.detail) == ("teacher.deviation_bound", "not proved", "by-hand is an LSTM")
+        assert (check.id, check.value, check.detail) == ("teacher.deviation_bound", "no proof", "by-hand is an LSTM")
         assert found.measured["distance"] == {"refused": "by-hand is an LSTM"}
         assert found.measured["neighbourhood"] == vars(OUTSIDE)
     found = stage.judge(neighbourhood={"proof": False})
     assert found.passed
     (check,) = [check for check in found.checks if check.id == "teacher.deviation_bound"]
     assert (check.limit, check.note) == ("not judged", "by-hand is an LSTM")
-    assert all(text in check.value for text in ("not proved", "not demanded"))
+    assert all(text in check.value for text in ("no proof", "not demanded"))
     stage.claimed = lambda: CLAIM
     assert failed(stage.judge(neighbourhood={"proof": False, "limit": 0.219})) == ["teacher"]
 
@@ -488,7 +488,7 @@ def test_a_distance_that_the_checker_does_not_find_again_is_not_proved(stage: St
 
     stage.found_again = refused
     (check,) = [check for check in stage.judge().checks if not check.passed]
-    assert (check.id, check.value) == ("teacher.deviation_bound", "not proved")
+    assert (check.id, check.value) == ("teacher.deviation_bound", "no proof")
 
 
 def test_a_property_of_which_nothing_is_found_has_a_row_that_fails(

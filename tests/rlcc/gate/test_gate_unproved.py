@@ -60,7 +60,7 @@ def test_the_row_of_all_states_is_always_there(architecture: str, proof: bool) -
     assert [check.id for check in checks[1:]] == ["teacher.deviation", "teacher.deviation_bound"]
     row = checks[-1]
     assert row.passed == (not proof) == ("not demanded" in row.value)
-    assert "not proved" in row.value
+    assert "no proof" in row.value
     assert measured["distance"]["refused"] == (row.detail if proof else row.note) != ""
 
 
