@@ -30,6 +30,7 @@ def finish(out: Path, student: str) -> None:
         (out / stage).mkdir(parents=True)
         (out / stage / "manifest.json").write_text(json.dumps({"hash": student * 64}))
     (out / "verdict" / "verdict.json").write_text(json.dumps({"verdict": "PASS"} | verdict.model_dump(mode="json")))
+    (out / same_recipes.SOURCE).write_text("commit 0")
 
 
 @pytest.mark.parametrize(("differs", "code"), [(False, 0), (True, 1)])
@@ -48,7 +49,7 @@ def test_one_row_a_processor_and_the_exit_code_says_whether_they_agree(
     assert ran == [("demo", cores) for _ in ENVIRONMENTS for cores in (len(os.sched_getaffinity(0)), 1)]
     rows = [line.split("|")[3:-1] for line in (tmp_path / "page.md").read_text().splitlines() if "| demo," in line]
     assert len(rows) == len(ran)
-    assert [cell.strip() for cell in rows[0]] == ["PASS", "1 of 1", "a" * 12, "a" * 12, "c" * 12]
+    assert [cell.strip() for cell in rows[0]] == ["PASS", "1 of 1", "a" * 12, "a" * 12, "c" * 12, "commit 0"]
     assert same_recipes.main(arguments) == code
     assert len(ran) == len(rows)
 
@@ -67,6 +68,10 @@ def test_the_ends_are_the_first_processor_on_all_cores_and_the_last_on_one(
     assert same_recipes.main(["demo", "--ends", "--runs", str(tmp_path / "runs"), "--out", str(page)]) == 0
     assert ran == [(False, len(os.sched_getaffinity(0))), (True, 1)]
     assert "bench.same_recipes demo --ends`" in page.read_text()
+    assert same_recipes.main(["rl-cc", "--ends", "--runs", str(tmp_path / "runs"), "--out", str(page)]) == 0
+    assert same_recipes.main(["demo", "--ends", "--runs", str(tmp_path / "runs"), "--out", str(page)]) == 0
+    rows = [row[0].partition(",")[0] for row in same_recipes.rows_of_others(page, [])]
+    assert rows == ["rl-cc", "rl-cc", "demo", "demo"]
 
 
 def test_a_run_without_a_verdict_is_told_and_no_page_is_written(
