@@ -76,7 +76,7 @@ class LinuxBed:
         """A run in each cell."""
         contender = linux.contenders([f"{OURS}={self.firmware}" if who == OURS else who])[0]
         if self.only_kept:
-            there = [linux.kept(contender, cell, SEED, self.parts, self.keep) for cell in cells]
+            there = [linux.stored_outcome(contender, cell, SEED, self.parts, self.keep) for cell in cells]
             self.missing += there.count(None)
             cells = [cell for cell, outcome in zip(cells, there, strict=True) if outcome is not None]
         grids = [Grid((contender,), (cell,), (SEED,)) for cell in cells]

@@ -16,14 +16,14 @@ from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
-from netsim.cohorts import MAX_COHORTS, Cohort, End, Wire, told_of, whole_ps
+from netsim.cohorts import MAX_COHORTS, Cohort, End, Wire, facts_of_site, whole_ps
 from netsim.engines import Engines
 from netsim.failures import changes
 from netsim.mixes import Mix, Steering, parts_of
 from netsim.network import LATEST_PS, MS, NS, Network
 from netsim.policies import DeciderPolicy, NativePolicy, interface_of, once_per_rtt_of, probes_of
 from netsim.scenarios import Scenario
-from netsim.sites import Paths, Told
+from netsim.sites import Paths, SiteFacts
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Topology
 
@@ -301,11 +301,11 @@ def probed(network: Network, probes: Probes | None) -> Network:
     return replace(network, probe_after_bytes=probes.after, probe_latest_ps=latest_ps, probe_first=probes.first)
 
 
-def told_in(scenario: Scenario, network: Network, interface: Interface, period_ps: int, seed: int) -> Told:
+def facts_in(scenario: Scenario, network: Network, interface: Interface, period_ps: int, seed: int) -> SiteFacts:
     """Returns what agents that are no flows know of the scenario's network."""
     fabric, net = place(scenario, network)
     configs = (network_config(net, fabric), _fabric(fabric), _scenario(scenario, fabric, net, seed))
-    return told_of(interface, configs, period_ps)
+    return facts_of_site(interface, configs, period_ps)
 
 
 def switches_of_queues(scenario: Scenario, network: Network) -> NDArray[np.uint32]:

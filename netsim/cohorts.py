@@ -25,7 +25,7 @@ from netsim import _core
 from netsim.engines import Engines
 from netsim.network import LATEST_PS
 from netsim.policies import PolicySpec, interface_of
-from netsim.sites import Told
+from netsim.sites import SiteFacts
 
 Records = dict[str, NDArray[Any]]
 Configs = tuple["_core.NetworkConfig", "_core.FabricConfig", "_core.ScenarioConfig"]
@@ -82,7 +82,7 @@ class Cohort:
     def build(self, configs: "Configs") -> tuple["_core.CohortSpec", "End"]:
         """The cohort for the core, and how wires see it."""
         interface = self.interface
-        told = told_of(interface, configs, self.period_ps)
+        told = facts_of_site(interface, configs, self.period_ps)
         decider = self.decider.build(told.agents, told)
         shape = len(interface.event), len(interface.knobs)
         core = _core.CohortSpec(interface.site_name, *shape, decider, self.latency_ps, self.period_ps)
@@ -158,10 +158,10 @@ class Wire:
         return f"the wire from {self.knob} of cohort {self.source} to {self.param} of cohort {self.target}"
 
 
-def told_of(interface: Interface, configs: "Configs", period_ps: int) -> Told:
+def facts_of_site(interface: Interface, configs: "Configs", period_ps: int) -> SiteFacts:
     """Returns what the interface's agents in a network know of it. InputError where they cannot live there."""
     try:
-        return Told(*_core.told(interface.site_name, *configs, period_ps))
+        return SiteFacts(*_core.site_facts(interface.site_name, *configs, period_ps))
     except ValueError as error:
         raise InputError(f"agents of {interface.name} cannot live in this network: {error}") from None
 

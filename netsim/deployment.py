@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import FLOW_RATE
-from netsim.assembly import paths, place, told_in
+from netsim.assembly import facts_in, paths, place
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort
 from netsim.network import Network
@@ -54,7 +54,7 @@ class Deployment:
         drawn = instantiate(scenario, seed, duration_ps, self.network)
         if self.flows is None:
             return paths(drawn, *place(drawn, self.network)).places()
-        return dict(told_in(drawn, self.network, self.interface, self.period_ps, seed).known())
+        return dict(facts_in(drawn, self.network, self.interface, self.period_ps, seed).known())
 
     def trial(
         self,

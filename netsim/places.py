@@ -27,7 +27,7 @@ class Place(Protocol):
         raised; then, and if the caller stops, nothing goes on."""
 
 
-class Here:
+class InThisThread:
     """One after another, in this thread."""
 
     def answers(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> Iterator[tuple[int, Answer]]:
@@ -60,14 +60,14 @@ def named(name: str, jobs: int | None = None) -> Place:
     if name == "here":
         if jobs not in (None, 1):
             raise InputError(f"here is one task at a time, not {jobs}; say threads, processes or ray")
-        return Here()
+        return InThisThread()
     if name == "threads":
         return Threads(jobs)
     if name == "processes":
         from netsim.processes import Processes
 
         number = jobs or usable_cores()
-        return Here() if number == 1 else Processes(number)  # one task at a time needs no other process
+        return InThisThread() if number == 1 else Processes(number)  # one task at a time needs no other process
     if name == "ray" or name.startswith("ray://"):
         from netsim.ray_cluster import cluster
 

@@ -49,7 +49,7 @@ from decision.policy.weights import TRIGGER
 from decision.policy.weights import shapes as weight_shapes
 from netsim import _core
 from netsim.programs import program_config
-from netsim.sites import Paths, Told, device, has_agents
+from netsim.sites import Paths, SiteFacts, device, has_agents
 
 Weights = Mapping[str, NDArray[np.float32]]
 STAGE_PARTS = {"input": "ih", "state": "hh"}
@@ -63,7 +63,7 @@ class PolicySpec(Protocol):
     def needs_int(self) -> bool:
         """It reads queue lengths, which switches have to stamp into packets."""
 
-    def build(self, agents: int, where: Paths | Told | None = None) -> Any:
+    def build(self, agents: int, where: Paths | SiteFacts | None = None) -> Any:
         """A fresh ``_core.Decider`` for ``agents`` new agents; ``where`` None: in the network that it was made for."""
 
 
@@ -119,7 +119,7 @@ class NativePolicy:
         read = {name for f in observation.features for name in signals(f.expression(observation.place))}
         return self.interface.agent == "flow" and "queue_bytes" in read
 
-    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.NativeDecider":
+    def build(self, agents: int, where: Paths | SiteFacts | None = None) -> "_core.NativeDecider":
         place = self.policy.observation.place
         if isinstance(where, Paths) and place.assumed is not None:
             place = replace(place, assumed=replace(place.assumed, line_rate_bps=where.link_gbps * 1e9))
@@ -201,12 +201,12 @@ class IntegerPolicy(ABC):
 
     @abstractmethod
     def core(self, agents: int) -> "_core.CompiledDecider | _core.ProgramDecider | _core.CoreDecider":
-        """Told the parameters that hold for all agents."""
+        """SiteFacts the parameters that hold for all agents."""
 
     def build(
-        self, agents: int, where: Paths | Told | None = None
+        self, agents: int, where: Paths | SiteFacts | None = None
     ) -> "_core.CompiledDecider | _core.ProgramDecider | _core.CoreDecider":
-        """Told those too that the network says of each agent."""
+        """SiteFacts those too that the network says of each agent."""
         core = self.core(agents)
         for param, values in _params_of(self.interface, where, self.installed.in_flight):
             core.set_param(param, values)
@@ -268,7 +268,7 @@ class FixedPolicy:
     knobs: Mapping[str, int]
     needs_int: bool = False
 
-    def build(self, agents: int, where: Paths | Told | None = None) -> "_core.FixedDecider":
+    def build(self, agents: int, where: Paths | SiteFacts | None = None) -> "_core.FixedDecider":
         has_agents(self.interface)
         return _core.FixedDecider([self.knobs[knob.name] << knob.finer for knob in self.interface.knobs])
 
@@ -357,7 +357,7 @@ def decider(
 
 
 def _params_of(
-    interface: Interface, where: Paths | Told | None, in_flight: InFlight | None
+    interface: Interface, where: Paths | SiteFacts | None, in_flight: InFlight | None
 ) -> list[tuple[int, NDArray[np.uint32]]]:
     """Returns the parameters by their places in the interface."""
     if isinstance(where, Paths) and "in_flight_bytes" in interface.knob_names and in_flight is None:

@@ -48,7 +48,7 @@ class Paths:
 
 
 @dataclass(frozen=True)
-class Told:
+class SiteFacts:
     """Knowledge of agents that are no flows about a network: how many they are, and the operator's parameters that it
     says, by their names [agents]."""
 

@@ -19,7 +19,7 @@ from click.shell_completion import CompletionItem
 from decision.artefact.compiled import unusable
 from decision.artefact.errors import InputError
 from decision.artefact.suggest import meant
-from decision.artefact.system_errors import told
+from decision.artefact.system_errors import refusal
 from rlcc import __version__
 from rlcc.commands import streams
 
@@ -143,7 +143,7 @@ def _sentence(error: Exception, arguments: Sequence[str]) -> str:
             return str(sentence)
     if isinstance(error, ImportError) and (sentence := unusable(error)):
         return str(sentence)
-    if (refused := told(error)) is not None:
+    if (refused := refusal(error)) is not None:
         return refused
     message = " ".join(str(error).split())
     again = shlex.join(["rlcc", "--debug", *arguments])

@@ -108,8 +108,8 @@ class DdpgLearner:
 
     def more(self, curve: list[tuple[int, float]]) -> dict[str, object]:
         """Returns what a checkpoint stores besides the weights."""
-        assert self.memory.kept is not None
-        parts = {name: torch.from_numpy(array) for name, array in vars(self.memory.kept).items()}
+        assert self.memory.stored is not None
+        parts = {name: torch.from_numpy(array) for name, array in vars(self.memory.stored).items()}
         states = {
             "target": self.target.state_dict(),
             "critic": self.critic.state_dict(),
@@ -122,7 +122,7 @@ class DdpgLearner:
         """Back to a checkpoint; its curve."""
         for name in ("target", "critic", "critic_target", "critic_optimizer"):
             getattr(self, name).load_state_dict(more[name])
-        self.memory.kept = Transitions(*(more[name].numpy() for name in PARTS))  # type: ignore[attr-defined]
+        self.memory.stored = Transitions(*(more[name].numpy() for name in PARTS))  # type: ignore[attr-defined]
         return [(int(n), float(cost)) for n, cost in more["curve"]]  # type: ignore[attr-defined]
 
 
@@ -200,8 +200,8 @@ def played(config: DdpgConfig, weights: Weights, number: int) -> Transitions:
         memory.add(
             growing(its, config.policy, d.reward, d.max_growth) if grows else transitions(its, config.policy, d.reward)
         )
-    assert memory.kept is not None
-    return memory.kept
+    assert memory.stored is not None
+    return memory.stored
 
 
 def validate(config: DdpgConfig, weights: Weights) -> float:

@@ -152,7 +152,7 @@ def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress, lear
     if resume:
         kept, more = read_checkpoint(checkpoint_path(out), config, learner.network, learner.optimizer)
         learner.target.load_state_dict(more["target"])
-        learner.memory.kept = Transitions(*(more[name].numpy() for name in PARTS))
+        learner.memory.stored = Transitions(*(more[name].numpy() for name in PARTS))
         curve, decisions = [(int(n), float(r)) for n, r in more["curve"]], int(more["decisions"])
     elif d.start is not None:
         reward = validate(config, kept.best_weights)
@@ -191,8 +191,8 @@ def _train(config: DdqnConfig, out: Path, resume: bool, progress: Progress, lear
 
 def more_of(learner: Learner, curve: list[tuple[int, float]], decisions: int) -> dict[str, object]:
     """Returns what a checkpoint stores besides the weights; ``decisions``: the number played."""
-    assert learner.memory.kept is not None
-    parts = {name: torch.from_numpy(array) for name, array in vars(learner.memory.kept).items()}
+    assert learner.memory.stored is not None
+    parts = {name: torch.from_numpy(array) for name, array in vars(learner.memory.stored).items()}
     return {"target": learner.target.state_dict(), "curve": curve, "decisions": decisions, **parts}
 
 
@@ -204,8 +204,8 @@ def _played(config: DdqnConfig, weights: Weights, number: int) -> Transitions:
     memory = ReplayMemory(1 << 62)
     for played in trajectories(config, actors, places, d.episode):
         memory.add(transitions(played, config.policy, d.reward, d.idle_every))
-    assert memory.kept is not None
-    return memory.kept
+    assert memory.stored is not None
+    return memory.stored
 
 
 def validate(config: DdqnConfig, weights: Weights) -> float:

@@ -60,7 +60,7 @@ def _train(config: DdqnConfig, policy: Teacher, out: Path, resume: bool, progres
     if resume:
         kept, more = read_checkpoint(checkpoint_path(out), config, learner.network, learner.optimizer)
         learner.target.load_state_dict(more["target"])
-        learner.memory.kept = Transitions(*(more[name].numpy() for name in PARTS))
+        learner.memory.stored = Transitions(*(more[name].numpy() for name in PARTS))
         curve = [(int(n), float(r)) for n, r in more["curve"]]
     with TrainingLog(log_path(out), "round", kept.episode) as log:
         while kept.episode < d.rounds:
@@ -140,8 +140,8 @@ def _played(
         known = deployment.places(name, seed, d.episode)
         played = Trajectories.of(outcome.records[deployment.cohort], policy.observation.agents, known)
         memory.add(trigger_transitions(played, policy, d.reward, d.trigger.price, idle_every))
-    assert memory.kept is not None
-    return memory.kept
+    assert memory.stored is not None
+    return memory.stored
 
 
 def _finished(config: DdqnConfig, policy: Teacher, kept: Checkpoint) -> Teacher:

@@ -30,7 +30,7 @@ def decide(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.flo
     if teacher.policy.trigger is None:
         return decided, valid
     fires, known = triggers(teacher, trajectories)
-    return np.where(fires[:, None], decided, trajectories.kept()), valid & known
+    return np.where(fires[:, None], decided, trajectories.knobs_before()), valid & known
 
 
 def triggers(teacher: Teacher, trajectories: Trajectories) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -15,21 +15,21 @@ PARTS = tuple(part.name for part in fields(Transitions))
 
 
 class ReplayMemory:
-    """The last transitions, at most so many; ``kept``: the arrays, as a checkpoint holds them."""
+    """The last transitions, at most so many; ``stored``: the arrays, as a checkpoint holds them."""
 
-    def __init__(self, most: int, kept: Transitions | None = None) -> None:
-        self.most, self.kept = most, kept
+    def __init__(self, most: int, stored: Transitions | None = None) -> None:
+        self.most, self.stored = most, stored
 
     def add(self, new: Transitions) -> None:
-        parts = [new] if self.kept is None else [self.kept, new]
-        self.kept = Transitions(*(np.concatenate([getattr(p, n) for p in parts])[-self.most :] for n in PARTS))
+        parts = [new] if self.stored is None else [self.stored, new]
+        self.stored = Transitions(*(np.concatenate([getattr(p, n) for p in parts])[-self.most :] for n in PARTS))
 
     def __len__(self) -> int:
-        return 0 if self.kept is None else len(self.kept)
+        return 0 if self.stored is None else len(self.stored)
 
     def batch(self, size: int, random: np.random.Generator) -> list["torch.Tensor"]:
-        assert self.kept is not None
-        drawn = part_of(self.kept, random.integers(0, len(self.kept), size))
+        assert self.stored is not None
+        drawn = part_of(self.stored, random.integers(0, len(self.stored), size))
         return [torch.from_numpy(getattr(drawn, name)) for name in PARTS]
 
 

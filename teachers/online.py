@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.policy.features.generic import MAX_BACK
 from decision.policy.records import Trajectories
-from netsim.assembly import told_in
+from netsim.assembly import facts_in
 from netsim.cohorts import Records
 from netsim.policies import native
 from netsim.simulation import Simulation
@@ -83,8 +83,8 @@ class OnlineLearning:
             self.rewards.append(new.reward)
             if self.part:
                 self.shared.add(part_of(new, self._drawn(len(new), len(new))))
-                assert self.shared.kept is not None
-                learner.memory.add(part_of(self.shared.kept, self._drawn(len(self.shared), len(new))))
+                assert self.shared.stored is not None
+                learner.memory.add(part_of(self.shared.stored, self._drawn(len(self.shared), len(new))))
 
     def _learn(self) -> None:
         d = self.options
@@ -137,7 +137,7 @@ def learn_round(config: DdqnConfig, learner: Learner, number: int) -> Learnt:
             cohorts=trial.cohorts,
         )
         assert deployment.period_ps
-        told = told_in(simulation.scenario, deployment.network, deployment.interface, deployment.period_ps, seed)
+        told = facts_in(simulation.scenario, deployment.network, deployment.interface, deployment.period_ps, seed)
         online = OnlineLearning(
             simulation,
             deployment.cohort,

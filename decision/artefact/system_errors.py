@@ -42,7 +42,7 @@ PROBE_BYTES = 65536
 NOBODYS = "a file that the system does not name"
 
 
-def told(error: BaseException) -> str | None:
+def refusal(error: BaseException) -> str | None:
     """The sentence; None where it is no refusal of the system."""
     if isinstance(error, MemoryError):
         return f"there is not enough memory; {MENDS[errno.ENOMEM]}"

@@ -219,7 +219,7 @@ def within(x: Expression) -> list[Expression]:
 
 
 @dataclass(frozen=True)
-class Of(Expression):
+class SameScale(Expression):
     """An operator on ``x`` that keeps its fraction bits."""
 
     x: Expression
@@ -230,7 +230,7 @@ class Of(Expression):
 
 
 @dataclass(frozen=True)
-class AtMost(Of):
+class AtMost(SameScale):
     most: float
     name: str
     note: str = ""
@@ -248,7 +248,7 @@ class AtMost(Of):
 
 
 @dataclass(frozen=True)
-class Above(Of):
+class Above(SameScale):
     """max(x - tolerance, 0); nothing to do in integers without a tolerance, where x is not negative."""
 
     tolerance: float
@@ -267,7 +267,7 @@ class Above(Of):
 
 
 @dataclass(frozen=True)
-class PlusOne(Of):
+class PlusOne(SameScale):
     name: str
 
     def floats(self, t: TapeBuilder) -> int:
@@ -377,7 +377,7 @@ class OverRatio(Expression):
 
 
 @dataclass(frozen=True)
-class Short(Of):
+class Short(SameScale):
     """factor * (target - x); in integers x: the order is turned round, or not, for all values alike. ``end``: a network
     sees no x above it; trees have no threshold there."""
 
@@ -523,7 +523,7 @@ class Per(Expression):
 
 
 @dataclass(frozen=True)
-class Difference(Of):
+class Difference(SameScale):
     """x - y, both with the same fraction bits."""
 
     y: Expression

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from decision.ir.expression import Expression, Nodes, Of
+from decision.ir.expression import Expression, Nodes, SameScale
 from decision.ir.program import Op
 from decision.ir.quotients import Division, divided
 from decision.ir.tape import FloatOp, TapeBuilder
 
 
 @dataclass(frozen=True)
-class AtLeast(Of):
+class AtLeast(SameScale):
     """x, or ``least`` steps of its integer where it is less."""
 
     least: int

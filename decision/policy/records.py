@@ -90,7 +90,7 @@ class Trajectories:
             return {"action": self._int(ACTION)}
         return {name: self._int(name) for name in self.interface.mapped_names}
 
-    def kept(self) -> NDArray[np.float64]:
+    def knobs_before(self) -> NDArray[np.float64]:
         """Returns the values that the decision before each set [N, values]: 0 for a new agent."""
         return np.stack([self._lagged(column, 1, 0) for column in self.decided().values()], axis=1).astype(np.float64)
 

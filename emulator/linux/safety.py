@@ -44,7 +44,7 @@ def run(parts: Parts, program: bytes, tuning: bytes, hostile: bytes, *, seed: in
         "job/long": table([control], LONG),
         f"job/{control.name}/{OBJECT}": program,
     }
-    return told(boot(parts, files, seed))
+    return parsed(boot(parts, files, seed))
 
 
 def script(control: Control, hostile: bytes) -> str:
@@ -85,7 +85,7 @@ def script(control: Control, hostile: bytes) -> str:
     return "\n".join(lines) + "\n"
 
 
-def told(lines: Sequence[str]) -> Safety:
+def parsed(lines: Sequence[str]) -> Safety:
     """The job's lines as figures."""
     parts: dict[str, list[str]] = {}
     memory_kb: dict[str, int] = {}

@@ -32,16 +32,16 @@ const SiteKind &kind_of(const std::string &site) {
   return *kind;
 }
 
-std::pair<std::uint32_t, Named> told(const std::string &site, const NetworkConfig &net, const FabricConfig &fabric,
-                                     const ScenarioConfig &scenario, Ps period) {
+std::pair<std::uint32_t, Named> site_facts(const std::string &site, const NetworkConfig &net,
+                                           const FabricConfig &fabric, const ScenarioConfig &scenario, Ps period) {
   const SiteKind &kind = kind_of(site);
-  if (kind.tell == nullptr)
+  if (kind.facts == nullptr)
     throw std::invalid_argument("a network's flows are told of it elsewhere");
-  Told told = kind.tell(net, fabric, scenario, period);
+  SiteFacts facts = kind.facts(net, fabric, scenario, period);
   nb::dict params;
-  for (auto &[name, values] : told.params)
+  for (auto &[name, values] : facts.params)
     params[name.c_str()] = take(std::move(values));
-  return {told.agents, params};
+  return {facts.agents, params};
 }
 
 // A site's agents may be told fewer signals and set fewer knobs than it has, the first of them.
@@ -141,7 +141,7 @@ void bind_cohorts(nb::module_ &m) {
                     std::uint32_t>(),
            "source"_a, "knob"_a, "shift"_a, "target"_a, "param"_a, "least"_a, "most"_a);
   m.def("sites", &SiteKind::names);
-  m.def("told", &told, "site"_a, "network"_a, "fabric"_a, "scenario"_a, "period_ps"_a);
+  m.def("site_facts", &site_facts, "site"_a, "network"_a, "fabric"_a, "scenario"_a, "period_ps"_a);
   nb::class_<CohortSpec>(m, "CohortSpec")
       .def(
           "__init__",

@@ -55,7 +55,7 @@ template <class AtSite> bool CohortAt<AtSite>::idle(std::uint32_t agent, Ps now)
     --busy;
   if (busy > 0)
     return false;
-  site_.taken(agent, now, true);
+  site_.event_taken(agent, now, true);
   return true;
 }
 
@@ -69,11 +69,11 @@ template <class AtSite> bool CohortAt<AtSite>::crossed(std::uint32_t agent, Ps n
 
 template <class AtSite> void CohortAt<AtSite>::ask(Ps now, std::uint32_t agent) {
   if (config_.disturbance.loss > 0 && random_.unit() < config_.disturbance.loss)
-    return site_.refused(agent, now);
+    return site_.event_refused(agent, now);
   site_.observe(agent, now, event_);
   if (engines_ != nullptr)
     return ask_engine(now, agent);
-  site_.taken(agent, now, false);
+  site_.event_taken(agent, now, false);
   if (decider_ == nullptr)
     return ask_outside(now, agent);
   decide(now, agent, event_, knobs_);
@@ -88,7 +88,7 @@ template <class AtSite> Decision CohortAt<AtSite>::decide(Ps now, std::uint32_t 
     site_.undecided(agent, event);
     return decision;
   }
-  decision.before = site_.held(decision.before, event);
+  decision.before = site_.knob_in_force(decision.before, event);
   const std::uint32_t step = site_.next_step(agent);
   ++decisions;
   if (recording) {
@@ -143,7 +143,7 @@ template <class AtSite> void CohortAt<AtSite>::ask_outside(Ps now, std::uint32_t
   ++decisions;
   site_.in_force(agent, knobs_);
   Decision in_force;
-  in_force.before = site_.held(knobs_.front(), event_);
+  in_force.before = site_.knob_in_force(knobs_.front(), event_);
   asked_records_.add_decision(in_force, knobs_);
   // All decisions of one latency belong to a batch: none of them can feel another's effect.
   loop_.limit = config_.latency == 0 ? 0 : std::min(loop_.limit, asked_.front().time + config_.latency);
@@ -174,8 +174,8 @@ template <class AtSite> void CohortAt<AtSite>::answer(const std::uint32_t *knobs
 template <class AtSite> void CohortAt<AtSite>::ask_engine(Ps now, std::uint32_t agent) {
   const Offer offer = engines_->offer(now, agent, site_.life(agent), event_, site_);
   if (offer == Offer::dropped)
-    return site_.refused(agent, now);
-  site_.taken(agent, now, offer != Offer::taken && engines_->coalesces());
+    return site_.event_refused(agent, now);
+  site_.event_taken(agent, now, offer != Offer::taken && engines_->coalesces());
   if (offer == Offer::taken) {
     serve(now, agent);
     set_served();

@@ -175,7 +175,7 @@ void FlowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
 }
 
 // What the device says, in the decision's own arithmetic (decision/policy/device_rate.py). 2^30 alone is line rate.
-std::uint32_t FlowSite::held(std::uint32_t known, Words event) const {
+std::uint32_t FlowSite::knob_in_force(std::uint32_t known, Words event) const {
   if (!tells_rate(event))
     return known;
   const std::uint32_t rate = known <= kLineRateQ30 ? known : known & (kLineRateQ30 - 1);
@@ -183,7 +183,7 @@ std::uint32_t FlowSite::held(std::uint32_t known, Words event) const {
 }
 
 // Without `goes_on` there is no probe before the decision has taken effect.
-void FlowSite::taken(std::uint32_t flow, Ps now, bool goes_on) {
+void FlowSite::event_taken(std::uint32_t flow, Ps now, bool goes_on) {
   Sender &s = n_.senders[flow];
   s.probe_at = goes_on ? now + n_.net.probe_gap : kNoProbe;
   s.cnp_count = s.nack_count = s.sent_bytes = 0;
@@ -211,7 +211,7 @@ void FlowSite::undecided(std::uint32_t flow, Words event) {
 }
 
 // Another probe has to be sent; what was counted goes on counting.
-void FlowSite::refused(std::uint32_t flow, Ps now) { n_.senders[flow].probe_at = now + n_.net.probe_gap; }
+void FlowSite::event_refused(std::uint32_t flow, Ps now) { n_.senders[flow].probe_at = now + n_.net.probe_gap; }
 
 // The newer one's timestamps and its probe's queue count, and what either of them counted.
 void FlowSite::merge(Words older, Knobs newer) const {

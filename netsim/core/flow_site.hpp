@@ -75,20 +75,20 @@ public:
     return shared_.empty() ? flow : flow - n_.senders[flow].qp % n_.net.context_flows;
   }
   void observe(std::uint32_t flow, Ps now, Knobs event) override;
-  void taken(std::uint32_t flow, Ps now, bool goes_on) override;
-  void refused(std::uint32_t flow, Ps now) override;
+  void event_taken(std::uint32_t flow, Ps now, bool goes_on) override;
+  void event_refused(std::uint32_t flow, Ps now) override;
   void undecided(std::uint32_t flow, Words event) override;
   void merge(Words older, Knobs newer) const override;
   void in_force(std::uint32_t flow, Knobs knobs) const override;
-  std::uint32_t held(std::uint32_t known, Words event) const override;
+  std::uint32_t knob_in_force(std::uint32_t known, Words event) const override;
   void apply(std::uint32_t flow, Ps now, Words knobs) override;
 
   // What the network tells of a flow.
   void begin(Ps now, std::uint32_t flow); // it is new
   void on_response(Ps now, std::uint32_t flow, std::uint32_t serial);
   void on_delayed_event(Ps now);
-  bool probes(const Sender &s) const { return steered_[s.cohort].probes; }             // it sends RTT probes
-  bool hears(const Sender &s) const { return steered_[s.cohort].baseline != nullptr; } // of the following
+  bool probes(const Sender &s) const { return steered_[s.cohort].probes; }                    // it sends RTT probes
+  bool has_baseline(const Sender &s) const { return steered_[s.cohort].baseline != nullptr; } // of the following
   bool all_hear() const {
     return std::all_of(steered_.begin(), steered_.end(), [](const Steered &by) { return by.baseline != nullptr; });
   }

@@ -132,12 +132,12 @@ Settled settle_long_flow(const Surroundings &around, std::uint32_t number, Decid
   return make<LongFlowSite>(around, number, decider, config);
 }
 
-Told tell_long_flow(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &scenario, Ps) {
-  return Told{static_cast<std::uint32_t>(scenario.flows.size()), {}};
+SiteFacts facts_of_long_flow(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &scenario, Ps) {
+  return SiteFacts{static_cast<std::uint32_t>(scenario.flows.size()), {}};
 }
 
 const SiteKind kLongFlows{"long_flow", Shape{LongFlowSite::kSignals, LongFlowSite::kKnobs}, settle_long_flow,
-                          tell_long_flow};
+                          facts_of_long_flow};
 
 } // namespace
 

@@ -31,8 +31,8 @@ public:
   void look(Ps now) override;
   bool asks(std::uint32_t flow) const override { return flows_of_[flow].asks; }
   void observe(std::uint32_t flow, Ps now, Knobs event) override;
-  void taken(std::uint32_t flow, Ps, bool) override { flows_of_[flow].asks = false; }
-  void refused(std::uint32_t, Ps) override {}
+  void event_taken(std::uint32_t flow, Ps, bool) override { flows_of_[flow].asks = false; }
+  void event_refused(std::uint32_t, Ps) override {}
   void merge(Words, Knobs) const override {} // the newer one's
   void in_force(std::uint32_t flow, Knobs knobs) const override;
   void apply(std::uint32_t flow, Ps now, Words knobs) override;

@@ -56,9 +56,11 @@ Settled settle_mlfq(const Surroundings &around, std::uint32_t number, Decider *d
   return make<MlfqSite>(around, number, decider, config);
 }
 
-Told tell_mlfq(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &, Ps) { return Told{1, {}}; }
+SiteFacts facts_of_mlfq(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &, Ps) {
+  return SiteFacts{1, {}};
+}
 
-const SiteKind kMlfq{"mlfq", Shape{MlfqSite::kSignals, kMaxClasses - 1}, settle_mlfq, tell_mlfq};
+const SiteKind kMlfq{"mlfq", Shape{MlfqSite::kSignals, kMaxClasses - 1}, settle_mlfq, facts_of_mlfq};
 
 } // namespace
 

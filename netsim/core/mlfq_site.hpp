@@ -23,8 +23,8 @@ public:
   std::uint32_t life(std::uint32_t) const override { return 1; }
   std::uint32_t next_step(std::uint32_t) override { return step_++; }
   void observe(std::uint32_t, Ps, Knobs event) override;
-  void taken(std::uint32_t, Ps, bool) override { counted_ = n_.finished; }
-  void refused(std::uint32_t, Ps) override {} // what was counted goes on counting
+  void event_taken(std::uint32_t, Ps, bool) override { counted_ = n_.finished; }
+  void event_refused(std::uint32_t, Ps) override {} // what was counted goes on counting
   void merge(Words older, Knobs newer) const override;
   void in_force(std::uint32_t, Knobs knobs) const override;
   void apply(std::uint32_t, Ps, Words knobs) override;

@@ -26,7 +26,7 @@ void QueueSite::observe(std::uint32_t queue, Ps now, Knobs event) {
   event[marked_bytes] = saturated(sent.marked - counted.marked);
 }
 
-void QueueSite::taken(std::uint32_t queue, Ps now, bool) {
+void QueueSite::event_taken(std::uint32_t queue, Ps now, bool) {
   queues_[queue].counted = n_.fabric.ports()[port(queue)].sent(klass(queue), now);
 }
 
@@ -54,15 +54,15 @@ void QueueSite::apply(std::uint32_t queue, Ps, Words knobs) {
 namespace {
 
 // What each queue's port can send in a period.
-Told tell_queue(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &, Ps period) {
+SiteFacts facts_of_queue(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &, Ps period) {
   std::vector<std::uint32_t> capacity;
   for (const PortConfig &port : fabric.ports)
     capacity.insert(capacity.end(), net.classes.size(),
                     saturated(static_cast<std::uint64_t>(period / port.ps_per_byte)));
-  return Told{static_cast<std::uint32_t>(capacity.size()), {{"capacity_bytes", capacity}}};
+  return SiteFacts{static_cast<std::uint32_t>(capacity.size()), {{"capacity_bytes", capacity}}};
 }
 
-const SiteKind kQueues{"queue", Shape{3, 4}, make<QueueSite>, tell_queue};
+const SiteKind kQueues{"queue", Shape{3, 4}, make<QueueSite>, facts_of_queue};
 
 } // namespace
 

@@ -23,8 +23,8 @@ public:
   std::uint32_t life(std::uint32_t) const override { return 1; }
   std::uint32_t next_step(std::uint32_t queue) override { return queues_[queue].step++; }
   void observe(std::uint32_t queue, Ps now, Knobs event) override;
-  void taken(std::uint32_t queue, Ps now, bool goes_on) override;
-  void refused(std::uint32_t, Ps) override {} // what was counted goes on counting
+  void event_taken(std::uint32_t queue, Ps now, bool goes_on) override;
+  void event_refused(std::uint32_t, Ps) override {} // what was counted goes on counting
   void merge(Words older, Knobs newer) const override;
   void in_force(std::uint32_t queue, Knobs knobs) const override;
   void apply(std::uint32_t queue, Ps now, Words knobs) override;

@@ -66,7 +66,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
       s.go_back(s.acked_psn, now);
     }
     s.pace_at = std::max(s.pace_at, now);
-    if (flows_.hears(s))
+    if (flows_.has_baseline(s))
       flows_.on_timeout(now, flow);
   }
   if (s.blocked() || s.pace_at > now)
@@ -126,7 +126,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
 
   // A queue pair may make up for time it waited while others were served, but for one gap at the most.
   s.last_burst_ps = static_cast<std::uint32_t>(duration);
-  if (flows_.hears(s))
+  if (flows_.has_baseline(s))
     flows_.on_sent(now, flow, (packets - 1) * n_.net.data_wire_bytes + last_bytes);
   flows_.limit(now, flow);
   const Ps gap = flows_.next_send(flow, s, now) - now;

@@ -25,8 +25,8 @@ public:
   virtual bool asks(std::uint32_t /*agent*/) const { return true; }
   virtual void observe(std::uint32_t agent, Ps now, Knobs event) = 0;
   // The event was taken. `goes_on`: the agent need not wait for the decision before it sees another one.
-  virtual void taken(std::uint32_t agent, Ps now, bool goes_on) = 0;
-  virtual void refused(std::uint32_t agent, Ps now) = 0;
+  virtual void event_taken(std::uint32_t agent, Ps now, bool goes_on) = 0;
+  virtual void event_refused(std::uint32_t agent, Ps now) = 0;
   // Nothing was decided on an event that was taken: what it counted goes on counting.
   virtual void undecided(std::uint32_t /*agent*/, Words /*event*/) {}
   // Whose context an agent decides with, by the number of an agent.
@@ -38,7 +38,7 @@ public:
   virtual void in_force(std::uint32_t agent, Knobs knobs) const = 0;
   // What is in force before a decision on `event`, of a first knob that was set to `known` (with the phase above it):
   // what records keep of it. A site whose device changes knobs by itself says otherwise.
-  virtual std::uint32_t held(std::uint32_t known, Words /*event*/) const { return known; }
+  virtual std::uint32_t knob_in_force(std::uint32_t known, Words /*event*/) const { return known; }
   virtual void apply(std::uint32_t agent, Ps now, Words knobs) = 0;
 };
 

@@ -14,8 +14,8 @@ std::vector<const SiteKind *> &kinds() {
 
 } // namespace
 
-SiteKind::SiteKind(const char *name, const Shape &shape, Make make, Tell tell)
-    : name(name), shape(shape), make(make), tell(tell) {
+SiteKind::SiteKind(const char *name, const Shape &shape, Make make, FactsOf facts)
+    : name(name), shape(shape), make(make), facts(facts) {
   kinds().push_back(this);
 }
 

@@ -2,7 +2,7 @@
 // A site's .cpp says its kind, a constant at the end of the file; nothing else lists the sites, so that another one is
 // its own files only:
 //
-//   const SiteKind kQueues{"queue", Shape{3, 3}, make<QueueSite>, tell};
+//   const SiteKind kQueues{"queue", Shape{3, 3}, make<QueueSite>, facts_of_queue};
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ Settled make(const Surroundings &around, std::uint32_t number, Decider *decider,
 }
 
 // How many agents a network has, and the operator's parameters that it says, of each of them.
-struct Told {
+struct SiteFacts {
   std::uint32_t agents = 0;
   std::vector<std::pair<std::string, std::vector<std::uint32_t>>> params;
 };
@@ -49,11 +49,11 @@ struct Told {
 class SiteKind {
 public:
   using Make = Settled (*)(const Surroundings &, std::uint32_t number, Decider *, const CohortConfig &);
-  using Tell = Told (*)(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &, Ps period);
+  using FactsOf = SiteFacts (*)(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &, Ps period);
 
-  // `shape`: all that its agents are told and may set. `make` and `tell` are null for the flows, which are the
+  // `shape`: all that its agents are told and may set. `make` and `facts` are null for the flows, which are the
   // simulation's own. The kind has to outlive every simulation.
-  SiteKind(const char *name, const Shape &shape, Make make, Tell tell);
+  SiteKind(const char *name, const Shape &shape, Make make, FactsOf facts);
   SiteKind(const SiteKind &) = delete;
   SiteKind &operator=(const SiteKind &) = delete;
 
@@ -63,7 +63,7 @@ public:
   const std::string name;
   const Shape shape;
   const Make make;
-  const Tell tell;
+  const FactsOf facts;
 };
 
 } // namespace netsim

@@ -25,7 +25,7 @@ void Transport::on_control(Ps now, std::uint32_t way) {
   case ControlKind::cnp:
     ++n_.counters.cnps;
     ++n_.senders[control.flow].cnp_count;
-    if (flows_.hears(n_.senders[control.flow]) && n_.senders[control.flow].active)
+    if (flows_.has_baseline(n_.senders[control.flow]) && n_.senders[control.flow].active)
       flows_.on_cnp(now, control.flow);
     return;
   case ControlKind::response:
@@ -49,7 +49,7 @@ void Transport::on_ack(Ps now, const Control &control) {
   count_rtt(now, control);
   if (psn == s.end_psn)
     workload_.end(now, control.flow);
-  else if (flows_.hears(s))
+  else if (flows_.has_baseline(s))
     return flows_.on_ack(now, control, packets, was_blocked);
   if (was_blocked) {
     s.pace_at = std::max(s.pace_at, n_.ready_at(control.flow, now)); // no credit for the time it was blocked
@@ -85,7 +85,7 @@ void Transport::on_early(Ps now, const Control &control) {
     ++n_.counters.nacks;
     ++s.nack_count;
   }
-  if (flows_.hears(s)) {
+  if (flows_.has_baseline(s)) {
     flows_.on_ack(now, control, packets, was_blocked);
     if (missing > 0)
       flows_.on_loss(now, flow, was_blocked);
@@ -104,7 +104,7 @@ void Transport::on_nack(Ps now, std::uint32_t flow, std::uint32_t psn) {
   flows_.acknowledge(flow, psn, false);
   const bool was_blocked = s.blocked();
   s.go_back(psn, now);
-  if (flows_.hears(s))
+  if (flows_.has_baseline(s))
     return flows_.on_loss(now, flow, was_blocked);
   if (was_blocked)
     s.pace_at = std::max(s.pace_at, n_.ready_at(flow, now));

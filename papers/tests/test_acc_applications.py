@@ -8,7 +8,7 @@ import pytest
 from netsim import Network, scenarios
 from netsim.mixes import Mix
 from netsim.network import MS, US
-from netsim.places import Here
+from netsim.places import InThisThread
 from netsim.result_store import Kept, Outcome
 from netsim.trials import Trial
 from papers import acc_applications as page
@@ -128,7 +128,7 @@ def test_outcomes_are_of_the_case_the_decider_and_the_run(tmp_path: Path, monkey
         Case(f"{ms} ms", with_seeds("incast:2", (3, 5)), Times(ms * MS, (0, ms * MS)), ("SECN1", ACC), ACC_NETWORK)
         for ms in (1, 2)
     ]
-    o = acc_cases.played(cases, deciders, 50 * US, Here(), Kept(tmp_path))
+    o = acc_cases.played(cases, deciders, 50 * US, InThisThread(), Kept(tmp_path))
     for case in cases:
         for who in case.who:
             wanted = [{"seed": float(seed), "ms": case.times.duration_ps / MS, who: 1.0} for seed in (3, 5)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from netsim import simulate, topology
 from netsim.baselines import by_name
 from netsim.network import MS
-from netsim.places import Here
+from netsim.places import InThisThread
 from netsim.policies import interface_of
 from netsim.scenarios import parse
 from netsim.simulation import Simulation
@@ -50,13 +50,13 @@ def a_run(traffic: Traffic = SHORT) -> Run:
 
 
 def test_a_course_is_what_the_run_delivers_by_host_and_has_the_windows_metrics(tmp_path: Path) -> None:
-    found = run_courses({"a": (a_run(), 4)}, tmp_path, Here())["a"]
+    found = run_courses({"a": (a_run(), 4)}, tmp_path, InThisThread())["a"]
     whole = simulate(SHORT.scenario, by_name("swift"), seed=1, duration_ps=2 * MS, window_ps=(1 * MS, 2 * MS))
     assert found.t_ms.tolist() == [0.5, 1.0, 1.5, 2.0]
     assert found.host_gbps.shape == (4, 4)
     assert found.metrics == pytest.approx(whole.metrics, nan_ok=True)
     assert found.host_gbps[2:].sum() / 2 / 400 == pytest.approx(whole.metrics["goodput"])
-    once_more = run_courses({"a": (a_run(), 4)}, tmp_path, Here())["a"]
+    once_more = run_courses({"a": (a_run(), 4)}, tmp_path, InThisThread())["a"]
     assert np.array_equal(once_more.host_gbps, found.host_gbps)
     assert once_more.metrics == pytest.approx(found.metrics, nan_ok=True)
     assert len([*tmp_path.iterdir()]) == 1

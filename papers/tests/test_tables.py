@@ -10,7 +10,7 @@ import pytest
 
 from netsim.baselines import by_name
 from netsim.network import MS
-from netsim.places import Here
+from netsim.places import InThisThread
 from papers import contenders, page, pcc_rl, published, robust, runs, target
 from papers.contenders import Contender
 from papers.found import Found, beside
@@ -142,14 +142,14 @@ def contender(label: str, firmware: str = "") -> Contender:
 def test_finished_runs_are_kept_and_a_run_that_two_sections_need_is_one(tmp_path: Path) -> None:
     traffic = named("many-to-one:2", Times(1 * MS, (0, 1 * MS)))
     run = Run(contender("a"), traffic, 1)
-    first = runs.run_all([run, run], tmp_path, Here())
+    first = runs.run_all([run, run], tmp_path, InThisThread())
     assert list(first) == [("a", "many-to-one:2", 1)]
     figures = first["a", "many-to-one:2", 1]
     assert figures["goodput"] > 0.5
     assert figures["drops_per_flow"] == figures["dropped_packets"] / 2
     (kept,) = tmp_path.iterdir()
     before = kept.stat().st_mtime_ns
-    assert runs.run_all([run], tmp_path, Here())["a", "many-to-one:2", 1] == pytest.approx(figures, nan_ok=True)
+    assert runs.run_all([run], tmp_path, InThisThread())["a", "many-to-one:2", 1] == pytest.approx(figures, nan_ok=True)
     assert kept.stat().st_mtime_ns == before
     lossless = replace(run.contender, network=contenders.LOSSLESS)
     assert replace(run, contender=lossless).trial().key() != run.trial().key()

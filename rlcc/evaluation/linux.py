@@ -144,7 +144,7 @@ def run_grid(grid: Grid, parts: Parts, *, keep: Kept | None = None, progress: Pr
         return Results(grid, list(pool.map(one, runs)))
 
 
-def kept(contender: Contender, cell: Cell, seed: int, parts: Parts, keep: Kept) -> Outcome | None:
+def stored_outcome(contender: Contender, cell: Cell, seed: int, parts: Parts, keep: Kept) -> Outcome | None:
     """A run that is there already."""
     return keep.load(_key(_control(contender, cell), cell, flows_of(cell, seed)[1], seed, parts))
 

@@ -28,7 +28,7 @@ def keep(report: EmulationReport, build: Build, folder: Path, remembered: Rememb
         remembered.keep(KIND, _deciding(build, opened(folder, KIND).hash))
 
 
-def kept(build: Build, folder: Path, remembered: Remembered) -> EmulationReport | None:
+def stored_report(build: Build, folder: Path, remembered: Remembered) -> EmulationReport | None:
     """The report of this build that was made here before; None where there is none, or one of anything else."""
     try:
         manifest = opened(folder, KIND)

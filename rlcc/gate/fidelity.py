@@ -64,22 +64,22 @@ class FidelityComparison:
         return max(self.allowed, TIMES * self.noise)
 
     @property
-    def told(self) -> bool:
+    def conclusive(self) -> bool:
         """Whether these runs can tell a student that is off from one that is not."""
         return TIMES * self.noise <= MAX_NOISE_FACTOR * self.allowed
 
     @property
     def passed(self) -> bool:
         """NaN never does."""
-        return self.told and self.metric.off(self.difference) <= self.limit
+        return self.conclusive and self.metric.off(self.difference) <= self.limit
 
     @property
     def used(self) -> float:
         """Returns the difference as a share of its limit: above 1, and only then, the check fails."""
         off = self.metric.off(self.difference)
-        if off <= 0 and self.told:
+        if off <= 0 and self.conclusive:
             return 0.0
-        return off / self.limit if self.limit and self.told and not isnan(off) else inf
+        return off / self.limit if self.limit and self.conclusive and not isnan(off) else inf
 
     @property
     def teacher_passes(self) -> bool:
@@ -97,8 +97,8 @@ class FidelityComparison:
         figures = {name: _number(getattr(self, name)) for name in names}
         seeds = {str(seed): _number(off) for seed, off in zip(self.seeds, self.differences, strict=True)}
         itself = None if isnan(self.itself) else self.teacher_passes
-        told = {"seeds": seeds, "teacher_passes": itself, "below_noise": self.below_noise, "passed": self.passed}
-        return {"scenario": self.scenario, "metric": self.metric.metric, **figures, **told}
+        conclusive = {"seeds": seeds, "teacher_passes": itself, "below_noise": self.below_noise, "passed": self.passed}
+        return {"scenario": self.scenario, "metric": self.metric.metric, **figures, **conclusive}
 
     def check(self) -> Check:
         """As people read it: the noise beside the difference, and where its teacher itself would fail, that too."""
@@ -110,7 +110,7 @@ class FidelityComparison:
             value=f"{self.value:.{decimals}f}{unit} ({', '.join(off)})",
             limit=self._limit(),
             passed=self.passed,
-            detail="" if self.passed else self._furthest() if self.told else self._too_noisy(),
+            detail="" if self.passed else self._furthest() if self.conclusive else self._too_noisy(),
             note=self._note(),
         )
 
@@ -148,7 +148,7 @@ class FidelityComparison:
                 "tolerance"
             )
         teacher = self.value - self.difference
-        if self.told and self.metric.sign == "-" and not self.metric.relative and teacher <= self.limit:
+        if self.conclusive and self.metric.sign == "-" and not self.metric.relative and teacher <= self.limit:
             said.append(f"no student can fail it: the teacher's own figure is {self._text(teacher, sign='')}")
         return "; ".join(said)
 

@@ -45,7 +45,7 @@ from rlcc.gate.checks import teacher as teacher_checks
 from rlcc.gate.comparison import alone, around_the_states, compared, fired, held_out, on_the_device
 from rlcc.gate.emission_check import checked_program
 from rlcc.gate.emulation_store import KIND as EMULATION
-from rlcc.gate.emulation_store import kept
+from rlcc.gate.emulation_store import stored_report
 from rlcc.gate.fidelity import STUDENT, network
 from rlcc.gate.fidelity import compare as compare_networks
 from rlcc.gate.forms import forms_of
@@ -241,7 +241,9 @@ def _on_the_core(job: Job, emitted: list[Check]) -> _OnTheCore:
             hosts.append(run_on_host(job.build.firmware, compiler=name))
     report = job.evidence.emulation
     if report is None:
-        report = kept(job.build, job.build.firmware.folder.resolve().parent / EMULATION, job.evidence.remembered)
+        report = stored_report(
+            job.build, job.build.firmware.folder.resolve().parent / EMULATION, job.evidence.remembered
+        )
     if report is None:
         job.say("vectors on the core")
         report = run_vectors(job.build, job.say)

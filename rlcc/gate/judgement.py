@@ -67,7 +67,7 @@ class StatesMet:
 
     pupil: Pupil
     policy: Policy
-    kept: list[Rows] = field(default_factory=list)
+    parts: list[Rows] = field(default_factory=list)
 
     @property
     def observation(self) -> Observation:
@@ -76,14 +76,14 @@ class StatesMet:
     def watching(self, runs: Iterable[Trajectories]) -> Iterator[Trajectories]:
         """The same runs."""
         for run in runs:
-            self.kept.append(self._of(run))
+            self.parts.append(self._of(run))
             yield run
 
     def rows(self) -> JudgedStates | None:
         """None where no decision had its history."""
-        if not any(map(len, self.kept)):
+        if not any(map(len, self.parts)):
             return None
-        return JudgedStates(self.observation, np.concatenate(self.kept))
+        return JudgedStates(self.observation, np.concatenate(self.parts))
 
     def _of(self, run: Trajectories) -> Rows:
         agents, counts = np.unique(run.columns[run.interface.agent], return_counts=True)

@@ -159,7 +159,7 @@ def _chosen_row(program: Program, states: Trajectories) -> Integers:
     """Returns what the context stores of the row in force [N]: 1 more than its place in the table, 0 of a new agent.
     InputError where the decision before set no row of it."""
     tables = [program.tables[program.nodes[n].imm] for n in program.results if program.nodes[n].op is Op.TABLE]
-    rows = (states.kept()[:, None, :] == np.array(tables, dtype=np.float64).T[None, :, :]).all(axis=2)
+    rows = (states.knobs_before()[:, None, :] == np.array(tables, dtype=np.float64).T[None, :, :]).all(axis=2)
     new = (states.position == 0) | states.new()
     if not (rows.any(axis=1) | new).all():
         raise InputError("a recorded decision is no row of the action's table; make the rollouts again")

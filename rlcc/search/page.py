@@ -20,26 +20,26 @@ from rlcc.search.study import ReportedPoint
 POINTS, PAGE = "points.parquet", "front.html"
 
 
-def made_front(told: Sequence[ReportedPoint]) -> list[int]:
+def made_front(points: Sequence[ReportedPoint]) -> list[int]:
     """Returns the built points that no other beats in cycles and in error in the gate's networks."""
-    return front({t.number: f for t in told if (f := _whole_figures(t)) is not None})
+    return front({t.number: f for t in points if (f := _whole_figures(t)) is not None})
 
 
-def predicted_front(told: Sequence[ReportedPoint]) -> list[int]:
+def predicted_front(points: Sequence[ReportedPoint]) -> list[int]:
     """The same of the quick figures, of the points within the limits."""
-    return front({t.number: t.predicted for t in told if t.allowed})
+    return front({t.number: t.predicted for t in points if t.allowed})
 
 
-def write(folder: Path, name: str, space: SearchSpace, told: Sequence[ReportedPoint]) -> None:
+def write(folder: Path, name: str, space: SearchSpace, points: Sequence[ReportedPoint]) -> None:
     """Both files, as the journal stands."""
-    rows = [_row(one, set(predicted_front(told)), set(made_front(told))) for one in told]
+    rows = [_row(one, set(predicted_front(points)), set(made_front(points))) for one in points]
     buffer = io.BytesIO()
     pq.write_table(_columns(rows), buffer, compression="zstd")
     write_atomically(folder / POINTS, buffer.getvalue())
-    own = next((one.number for one in told if dict(one.point) == dict(space.own)), None)
+    own = next((one.number for one in points if dict(one.point) == dict(space.own)), None)
     shown = [
         row | {"recipe": recipe_text(space.said(one.point), "") if row["on_quick_front"] or one.whole else ""}
-        for row, one in zip(rows, told, strict=True)
+        for row, one in zip(rows, points, strict=True)
     ]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=jinja2.StrictUndefined

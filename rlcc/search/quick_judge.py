@@ -197,5 +197,5 @@ def _unfair(metrics: dict[Place, Metrics], reference: dict[Place, Metrics]) -> f
     return max((one for one in below if not isnan(one)), default=0.0)
 
 
-def kept(folder: Path) -> Kept:
+def metrics_store(folder: Path) -> Kept:
     return WithoutRecords(folder)

@@ -22,7 +22,7 @@ from rlcc.search import page
 from rlcc.search.full_run import WholeEvaluation, made
 from rlcc.search.options import SearchOptions
 from rlcc.search.pareto import layers
-from rlcc.search.quick_judge import Quick, QuickJudge, kept
+from rlcc.search.quick_judge import Quick, QuickJudge, metrics_store
 from rlcc.search.recipe_text import moved, recipe_text
 from rlcc.search.space import Point, SearchSpace
 from rlcc.search.study import ReportedPoint, Study, opened
@@ -61,10 +61,12 @@ class SearchRun:
         """Returns the name of a point's recipe, and so of the folder of its run."""
         return f"{self.recipe.name[:48]}-point-{number}"
 
-    def text(self, told: ReportedPoint, folder: Path) -> str:
+    def text(self, reported: ReportedPoint, folder: Path) -> str:
         """The recipe of a point, to lie in ``folder``."""
-        document = moved(self.space.said(told.point), self.path.parent, folder) | {"name": self.name(told.number)}
-        return recipe_text(document, f"Point {told.number} of a search from {self.path.name}.")
+        document = moved(self.space.said(reported.point), self.path.parent, folder) | {
+            "name": self.name(reported.number)
+        }
+        return recipe_text(document, f"Point {reported.number} of a search from {self.path.name}.")
 
     def subject(self) -> str:
         """A hash of all that the figures of a point depend on, and of what proposes points."""
@@ -87,9 +89,9 @@ def run(search: SearchRun, minutes: float | None) -> list[ReportedPoint]:
             _explore(search, study, judge, turn)
             _prove(search, study, judge, rollouts, end)
         finally:
-            if told := study.told():
-                page.write(search.folder, search.recipe.name, search.space, told)
-        return study.told()
+            if points := study.reported():
+                page.write(search.folder, search.recipe.name, search.space, points)
+        return study.reported()
 
 
 def point_of(search: SearchRun, number: int) -> ReportedPoint:
@@ -97,12 +99,14 @@ def point_of(search: SearchRun, number: int) -> ReportedPoint:
     if not (search.folder / "journal.log").is_file():
         raise InputError(f"{search.folder} holds no search; run rlcc search {search.path} first, or give its --out")
     with opened(search.folder, search.space, search.options, search.subject()) as study:
-        told = {one.number: one for one in study.told()}
-    if number not in told:
-        raise InputError(f"{search.folder} has no point {number}; it has {len(told)}, from 0 to {max(told, default=0)}")
-    if told[number].quick is None:
-        raise InputError(f"point {number} of {search.folder} is no recipe that runs: {told[number].reason}")
-    return told[number]
+        points = {one.number: one for one in study.reported()}
+    if number not in points:
+        raise InputError(
+            f"{search.folder} has no point {number}; it has {len(points)}, from 0 to {max(points, default=0)}"
+        )
+    if points[number].quick is None:
+        raise InputError(f"point {number} of {search.folder} is no recipe that runs: {points[number].reason}")
+    return points[number]
 
 
 def _rollouts(search: SearchRun) -> Path:
@@ -118,7 +122,7 @@ def _rollouts(search: SearchRun) -> Path:
 
 def _judge(search: SearchRun, rollouts: Path) -> QuickJudge:
     runs = list(rollout.read(rollouts, search.teacher, search.deployment))
-    return QuickJudge(search.teacher, runs, search.deployment, search.options, kept(search.folder / "kept"))
+    return QuickJudge(search.teacher, runs, search.deployment, search.options, metrics_store(search.folder / "kept"))
 
 
 def _explore(search: SearchRun, study: Study, judge: QuickJudge, turn: float | None) -> None:
@@ -132,23 +136,23 @@ def _explore(search: SearchRun, study: Study, judge: QuickJudge, turn: float | N
             return judge.quick(search.space.recipe(point), others, say)
 
         study.explore(quick, lambda there: there < most and (turn is None or time.monotonic() < turn))
-        told = study.told()
-        best, quicks = page.predicted_front(told), [one.quick for one in told if one.quick is not None]
-        noise = judge.noise(search.recipe) if told else 0.0
+        points = study.reported()
+        best, quicks = page.predicted_front(points), [one.quick for one in points if one.quick is not None]
+        noise = judge.noise(search.recipe) if points else 0.0
         figures |= {
-            "points": f"{len(told)} of {most}",
+            "points": f"{len(points)} of {most}",
             "dominated": f"{sum(one.outdone is not None for one in quicks)} before simulation",
             "over a limit": str(sum(bool(one.broken) for one in quicks)),
-            "impossible": str(len(told) - len(quicks)),
+            "impossible": str(len(points) - len(quicks)),
             "front": f"{len(best)} predicted",
             "teacher noise": f"{noise:.2f} times the tolerance",
         }
 
 
-def chosen(told: Sequence[ReportedPoint], own: Point, most: int) -> list[ReportedPoint]:
+def chosen(points: Sequence[ReportedPoint], own: Point, most: int) -> list[ReportedPoint]:
     """The points to make whole: the recipe's own, then layer by layer of the quick figures, in each the least product
     of both first. Points with all quick figures alike are one student by several names, and made once."""
-    by_number = {one.number: one for one in told if one.allowed}
+    by_number = {one.number: one for one in points if one.allowed}
     first = [one for one in by_number.values() if dict(one.point) == dict(own)][:1]
     order = [
         by_number[number]
@@ -160,7 +164,7 @@ def chosen(told: Sequence[ReportedPoint], own: Point, most: int) -> list[Reporte
 
 
 def _prove(search: SearchRun, study: Study, judge: QuickJudge, rollouts: Path, end: float | None) -> None:
-    to_make = chosen(study.told(), search.space.own, search.options.front)
+    to_make = chosen(study.reported(), search.space.own, search.options.front)
     with stage("front") as (figures, progress):
         for place, one in enumerate(to_make, 1):
             if one.whole is not None:
@@ -172,10 +176,10 @@ def _prove(search: SearchRun, study: Study, judge: QuickJudge, rollouts: Path, e
                 progress(f"{place} of {len(to_make)}, point {number}: {text}")
 
             study.keep(one.number, _whole(search, one, judge, rollouts, say))
-        told = study.told()
+        points = study.reported()
         figures |= {
-            "points": f"{sum(one.whole is not None for one in told)} built and judged",
-            "front": str(len(page.made_front(told))),
+            "points": f"{sum(one.whole is not None for one in points)} built and judged",
+            "front": str(len(page.made_front(points))),
             "page": str(search.folder / page.PAGE),
         }
 

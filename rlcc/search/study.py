@@ -58,7 +58,7 @@ class ReportedPoint:
 
 
 class Study:
-    """A search's journal. ``told()``: what it holds."""
+    """A search's journal. ``reported()``: what it holds."""
 
     def __init__(self, storage: JournalStorage, space: SearchSpace, options: SearchOptions) -> None:
         self.space, self.options = space, options
@@ -66,9 +66,9 @@ class Study:
             optuna.create_study(storage=storage, study_name=STUDY, directions=["minimize", "minimize"])
         self._study = optuna.load_study(storage=storage, study_name=STUDY)
 
-    def told(self) -> list[ReportedPoint]:
+    def reported(self) -> list[ReportedPoint]:
         """Numbered as they were judged; what an interruption left unjudged has no number."""
-        return [self._told(number, trial) for number, trial in enumerate(self._judged())]
+        return [self._reported(number, trial) for number, trial in enumerate(self._judged())]
 
     def explore(self, judge: Judging, more: Callable[[int], bool]) -> None:
         """Propose and judge points as long as ``more`` of them are wanted, by how many there are. An InputError of
@@ -92,7 +92,7 @@ class Study:
 
     def _judge(self, number: int, trial: optuna.Trial, judge: Judging) -> None:
         point = {name: _suggested(trial, name, knob) for name, knob in self.space.knobs.items()}
-        before = self.told()
+        before = self.reported()
         same = next((one for one in before if one.point == point), None)
         try:
             if same is not None and same.quick is None:
@@ -112,7 +112,7 @@ class Study:
         # A point that breaks a limit is never compared by what it is told as, only by how much it breaks it.
         self._study.tell(trial, [quick.price.cycles, inf if quick.error is None else quick.error])
 
-    def _told(self, number: int, trial: FrozenTrial) -> ReportedPoint:
+    def _reported(self, number: int, trial: FrozenTrial) -> ReportedPoint:
         quick, whole = trial.user_attrs.get("quick"), self._study.user_attrs.get(f"whole.{number}")
         return ReportedPoint(
             number,
@@ -143,7 +143,7 @@ def opened(folder: Path, space: SearchSpace, options: SearchOptions, of: str) ->
             begun = study._study.user_attrs.get(OF)
             if begun is None:
                 study._study.set_user_attr(OF, of)
-            study.told()
+            study.reported()
         except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
             raise InputError(f"{path} is no journal of a search ({error!r}); remove {folder} to start anew") from None
         if begun not in (None, of):

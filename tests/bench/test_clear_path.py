@@ -6,7 +6,7 @@ import pytest
 
 from bench import clear_path
 from bench.starts import StartCell
-from netsim.places import Here
+from netsim.places import InThisThread
 from rlcc.evaluation import suite
 from teachers.load import load
 
@@ -32,7 +32,7 @@ def test_nothing_was_chosen_by_a_held_out_cell() -> None:
 def test_a_section_has_a_table_for_each_kind_of_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clear_path, "KEPT", tmp_path)
     cells = [StartCell("many-to-one:2", 2, 1), StartCell("incast:4", 4, 1), StartCell("ring-all-reduce:3x90KB", 2, 1)]
-    lines = clear_path.section("Three", cells, [1, 2], Here()).splitlines()
+    lines = clear_path.section("Three", cells, [1, 2], InThisThread()).splitlines()
     heads = [line.split("|")[2].strip() + line.split("|")[3].strip() for line in lines if line.startswith("| cell")]
     assert heads == ["goodputp99", "goodputslowdown", "goodputround us"]
     rows = [line.split("|")[1].strip() for line in lines if line.startswith("| `")]

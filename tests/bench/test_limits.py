@@ -5,7 +5,7 @@ import pytest
 from bench import limits
 from bench.limits import START, LimitNetwork
 from netsim.network import MS
-from netsim.places import Here
+from netsim.places import InThisThread
 from rlcc.evaluation.contenders import opened
 
 
@@ -20,7 +20,7 @@ def test_a_crowd_at_line_rate_loses_at_the_start_and_a_flow_alone_does_not() -> 
     first = (0, 5 * MS)
     places = [LimitNetwork("many-to-one:2", first), LimitNetwork("many-to-one:256", first)]
     with opened(limits.default_policies()[:1], decision_latency_ps=None, profile="ibex-small") as who:
-        found = limits.measured(who, places, (1, 2), Here())
+        found = limits.measured(who, places, (1, 2), InThisThread())
     loss = {place.scenario: [lost for _, lost in found["MLP", place]] for place in places}
     assert loss["many-to-one:2"] == [0, 0]
     assert min(loss["many-to-one:256"]) > 0.2

@@ -21,7 +21,7 @@ from bench.tuned import (
     spec_of,
 )
 from netsim.baselines import by_name
-from netsim.places import Here
+from netsim.places import InThisThread
 
 CHOSEN_BY = {"a": (1, 2, 3, 4), "b": ("low", "high")}
 
@@ -69,7 +69,7 @@ def test_what_is_reported_was_not_chosen_by() -> None:
 
 def test_a_contenders_cost_is_beside_the_rivals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuned, "UNSEEN", (StartCell("many-to-one:2", 2, 1),))
-    runs = TuningRuns(tmp_path, Here())
+    runs = TuningRuns(tmp_path, InThisThread())
     assert tuned.reported(runs, (1,), by_name("swift")).costs == [0.0]
     monkeypatch.setattr(tuned, "CHOOSE", (StartCell("many-to-one:2", 2, 1),))
     found = tuned.tune("hpcc", runs, 3)

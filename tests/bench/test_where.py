@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bench.where import __main__ as where
-from netsim.places import Here
+from netsim.places import InThisThread
 
 
 def test_the_page_has_a_row_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(where, "named", lambda name, jobs: Here())
+    monkeypatch.setattr(where, "named", lambda name, jobs: InThisThread())
     monkeypatch.setattr(where, "usual", where.small)
     monkeypatch.setattr(where, "SMALL", 2)
     monkeypatch.setattr(where, "MANY", 1)

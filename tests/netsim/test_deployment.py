@@ -8,7 +8,7 @@ from netsim import Network, baselines, policies
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment
 from netsim.network import MS, US
-from netsim.places import Here
+from netsim.places import InThisThread
 from netsim.trials import run
 
 KNOBS = {"kmin_bytes": 10_000, "kmax_bytes": 40_000, "pmax_q16": 1 << 14}
@@ -28,7 +28,7 @@ def test_at_the_queues_the_decider_is_a_cohort_under_the_senders() -> None:
     trial = deployed.trial(LOW, "many-to-one:8", seed=2, duration_ps=MS, decision_latency_ps=US, record_ps=MS)
     assert trial.policy is DCQCN
     assert trial.cohorts == (Cohort(LOW, 100 * US, US),)
-    (outcome,) = run([trial], Here())
+    (outcome,) = run([trial], InThisThread())
     records = outcome.records[deployed.cohort]
     assert set(records["t_ps"].tolist()) == {n * 100 * US for n in range(1, 10)}
     assert records["kmin_bytes"].tolist() == [10_000] * 9

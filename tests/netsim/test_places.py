@@ -12,11 +12,11 @@ import pytest
 from decision.artefact.errors import InputError
 from netsim import places
 from netsim.answers import Lost
-from netsim.places import Here, Threads, at_place, current_place, named
+from netsim.places import InThisThread, Threads, at_place, current_place, named
 from netsim.processes import Processes
 
 
-@pytest.mark.parametrize("place", [Here(), Threads(), Threads(1), Threads(8), Processes(2)])
+@pytest.mark.parametrize("place", [InThisThread(), Threads(), Threads(1), Threads(8), Processes(2)])
 def test_each_task_is_done_once_and_told_by_its_index(place: places.Place) -> None:
     assert sorted(place.answers(math.sqrt, [1.0, 4.0, 9.0])) == [(0, 1.0), (1, 2.0), (2, 3.0)]
     assert list(place.answers(math.sqrt, [])) == []
@@ -42,8 +42,8 @@ def test_as_many_tasks_run_at_once_as_there_are_cores(cores: int, monkeypatch: p
 def test_each_place_has_a_name_and_one_job_needs_no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "usable_cores", lambda: 3)
     assert [named("threads", 5), named("threads"), named("processes")] == [Threads(5), Threads(), Processes(3)]
-    assert isinstance(named("here"), Here)
-    assert isinstance(named("processes", 1), Here)
+    assert isinstance(named("here"), InThisThread)
+    assert isinstance(named("processes", 1), InThisThread)
     assert os.getpid() not in {pid for _, pid in named("processes", 2).answers(own_pid, [1, 2])}
 
 
@@ -78,7 +78,7 @@ def own_pid(_: int) -> int:
     return os.getpid()
 
 
-@pytest.mark.parametrize("place", [Here(), Threads(2), Processes(2)])
+@pytest.mark.parametrize("place", [InThisThread(), Threads(2), Processes(2)])
 def test_what_a_task_raises_is_raised_here_and_nothing_goes_on(place: places.Place) -> None:
     with pytest.raises(ValueError, match=r"domain|nonnegative"):
         list(place.answers(sqrt_or_wait, [-1.0, 0.5]))

@@ -26,7 +26,7 @@ from netsim import baselines, ray_cluster
 from netsim.answers import Lost
 from netsim.build import build
 from netsim.network import MS
-from netsim.places import Here, Threads, named
+from netsim.places import InThisThread, Threads, named
 from netsim.ray_cluster import Ray
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
@@ -88,7 +88,7 @@ def test_two_nodes_give_the_same_bytes_as_this_process(two: Two, tmp_path: Path)
     others = [replace(TRIAL, scenario="websearch:60%"), replace(TRIAL, policy=baselines.by_name("hpcc"))]
     several = [*(replace(TRIAL, seed=seed) for seed in range(6)), *others]
     over_there = run(several, named("ray"), Kept(tmp_path / "ray"))
-    run(several, Here(), Kept(tmp_path / "here"))
+    run(several, InThisThread(), Kept(tmp_path / "here"))
     assert kept(tmp_path / "ray") == kept(tmp_path / "here")
     assert [outcome.flows for outcome in over_there] == [4, 4, 4, 4, 4, 4, over_there[6].flows, 4]
     assert all(column.flags.writeable for outcome in over_there for column in outcome.records[0].values())

@@ -16,7 +16,7 @@ from netsim.deployment import Deployment
 from netsim.environments import Task
 from netsim.environments.episode import Episode
 from netsim.network import MS, NS
-from netsim.places import Here, at_place
+from netsim.places import InThisThread, at_place
 from netsim.policies import NativePolicy
 from netsim.scenarios import instantiate
 from netsim.trials import run
@@ -124,7 +124,7 @@ def test_a_cap_of_what_is_in_flight_follows_the_base_rtt() -> None:
 
 def test_trials_of_a_deployment_are_told(steering: Steering) -> None:
     trial = Deployment(FAR).trial(steering(), "many-to-one:4", decision_latency_ps=0, **WINDOW)
-    with at_place(Here()):
+    with at_place(InThisThread()):
         (outcome,) = run([trial])
     assert (
         outcome.metrics == simulate("many-to-one:4", steering(), network=FAR, decision_latency_ps=0, **WINDOW).metrics

@@ -20,12 +20,12 @@ from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Cohort, Engines, Network, Wire, baselines, policies, simulate, trials
 from netsim.answers import Lost
 from netsim.network import MS, US
-from netsim.places import Here, Place, Threads, at_place
+from netsim.places import InThisThread, Place, Threads, at_place
 from netsim.processes import Processes
 from netsim.result_store import Kept
 from netsim.samples import Sampling
 from netsim.scenarios import Flows, Scenario
-from netsim.sites import Paths, Told
+from netsim.sites import Paths, SiteFacts
 from netsim.trials import ATTEMPTS, Trial, run
 
 FIXED = policies.fixed(QUEUE_MARKING, {"kmin_bytes": 10_000, "kmax_bytes": 40_000, "pmax_q16": 1 << 14})
@@ -50,7 +50,7 @@ class Ends:
     lives: int
     needs_int: bool = False
 
-    def build(self, agents: int, where: Paths | Told | None = None) -> Any:
+    def build(self, agents: int, where: Paths | SiteFacts | None = None) -> Any:
         if len(list(self.folder.iterdir())) < self.lives:
             (self.folder / str(len(list(self.folder.iterdir())))).touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -70,7 +70,7 @@ def ending(folder: Path, lives: int) -> Trial:
 
 
 def test_a_trial_gives_what_simulate_does() -> None:
-    (outcome,) = run([TRIAL], Here())
+    (outcome,) = run([TRIAL], InThisThread())
     same = simulate(
         "many-to-one:4", TRIAL.policy, seed=3, duration_ps=2 * MS, window_ps=(MS, 2 * MS), cohorts=TRIAL.cohorts
     )
@@ -86,7 +86,7 @@ def test_a_trial_gives_what_simulate_does() -> None:
 def test_the_same_bytes_on_every_place(tmp_path: Path) -> None:
     several = [TRIAL, replace(TRIAL, seed=4), replace(TRIAL, scenario="long-short:3"), replace(TRIAL, sampling=None)]
     kept: list[dict[str, bytes]] = []
-    for place in (Here(), Threads(3), Processes(2)):
+    for place in (InThisThread(), Threads(3), Processes(2)):
         folder = tmp_path / str(len(kept))
         run(several, place, Kept(folder))
         kept.append({file.name: file.read_bytes() for file in folder.iterdir()})
@@ -112,11 +112,11 @@ def test_a_killed_worker_costs_a_retry(tmp_path: Path) -> None:
 
 def test_progress_estimates_the_rest_from_what_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Kept(tmp_path / "kept")
-    run([TRIAL], Here(), kept)
+    run([TRIAL], InThisThread(), kept)
     clock = iter(range(100, 200, 5))
     monkeypatch.setattr("netsim.trials.time", SimpleNamespace(monotonic=lambda: next(clock)))
     said: list[str] = []
-    run([TRIAL, *(replace(TRIAL, seed=seed) for seed in (5, 6, 7))], Here(), kept, said.append)
+    run([TRIAL, *(replace(TRIAL, seed=seed) for seed in (5, 6, 7))], InThisThread(), kept, said.append)
     assert [text.split(" runs") for text in said] == [
         ["1 of 4", ""],  # which was kept, and says nothing of the others
         ["2 of 4", ", about 10 s left"],
@@ -163,10 +163,10 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     perform = trials.perform
     monkeypatch.setattr(trials, "perform", lambda trial: performed.append(trial) or perform(trial))
     keep = Kept(tmp_path)
-    resumed = run(several, Here(), keep)
+    resumed = run(several, InThisThread(), keep)
     assert performed == several[2:]
     assert keep.reused == 2
-    for outcome, fresh in zip(resumed, run(several, Here()), strict=True):
+    for outcome, fresh in zip(resumed, run(several, InThisThread()), strict=True):
         assert outcome.metrics == pytest.approx(fresh.metrics, rel=0, abs=0, nan_ok=True)
         for mine, its in zip(outcome.records, fresh.records, strict=True):
             assert list(mine) == list(its)
@@ -176,14 +176,14 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
 
 
 def test_a_damaged_file_is_not_believed(tmp_path: Path) -> None:
-    run([TRIAL], Here(), Kept(tmp_path))
+    run([TRIAL], InThisThread(), Kept(tmp_path))
     (file,) = tmp_path.iterdir()
     assert file.name == f"{TRIAL.key()}.npz"
     whole = file.read_bytes()
     for damaged in (b"", b"PK\3\4 nothing", whole[:100], whole[:-40]):
         file.write_bytes(damaged)
         keep = Kept(tmp_path)
-        run([TRIAL], Here(), keep)
+        run([TRIAL], InThisThread(), keep)
         assert keep.reused == 0
         assert file.read_bytes() == whole
 
@@ -223,7 +223,7 @@ def test_a_changed_field_changes_the_key_and_a_name_does_not() -> None:
 def test_samples_end_with_the_window_where_that_is_enough_and_change_nothing() -> None:
     early = replace(TRIAL, window_ps=(MS // 2, MS), record_ps=0)
     until, to_end, plain = run(
-        [replace(early, sampling=Sampling(20, 2, to_end=False)), early, replace(early, sampling=None)], Here()
+        [replace(early, sampling=Sampling(20, 2, to_end=False)), early, replace(early, sampling=None)], InThisThread()
     )
     assert until.samples is not None
     assert to_end.samples is not None
@@ -236,11 +236,11 @@ def test_the_start_is_measured_apart_and_changes_nothing() -> None:
     """A crowd into a short buffer: what it loses in the first moments, until the window, and later."""
     short = Network(buffer_bytes=100_000)
     crowd = Trial("many-to-one:64", baselines.by_name("dctcp"), 1, 2 * MS, (MS, 2 * MS), network=short)
-    (plain, seen), parts = run([crowd, replace(crowd, early_ps=MS // 2)], Here()), []
+    (plain, seen), parts = run([crowd, replace(crowd, early_ps=MS // 2)], InThisThread()), []
     start = {name: seen.metrics[name] for name in seen.metrics if name not in plain.metrics}
     assert {**plain.metrics, **start} == pytest.approx(seen.metrics, rel=0, abs=0, nan_ok=True)
     for window in ((0, MS // 2), (0, MS), (MS // 2, 2 * MS)):
-        parts.append(run([replace(crowd, window_ps=window)], Here())[0].metrics)
+        parts.append(run([replace(crowd, window_ps=window)], InThisThread())[0].metrics)
     early, before, later = parts
     assert start == {
         "start_goodput": before["goodput"],
@@ -268,7 +268,7 @@ def test_a_core_behind_an_address_cannot_be_kept(tmp_path: Path) -> None:
         "many-to-one:2", policies.decider(1 << 20, 64, 100.0, policies.Installed(params)), seed=1, duration_ps=MS
     )
     with pytest.raises(InputError, match="this process only"):
-        run([trial], Here(), Kept(tmp_path))
+        run([trial], InThisThread(), Kept(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from distill.rollout import collect, teacher_policy
 from netsim import Network, assembly, simulate
 from netsim.mixes import Mix, Part
 from netsim.network import MS
-from netsim.places import Here, at_place
+from netsim.places import InThisThread, at_place
 from netsim.policies import IntegerPolicy, NativePolicy, interpreted, native
 from netsim.sites import Paths
 from rlcc import cli
@@ -112,7 +112,7 @@ def rollouts(good: Path, folder: Path) -> None:
     path = in_recipe(good, folder)
     recipe = load_recipe(path)
     short = recipe.rollout.model_copy(update={"duration": MS})
-    with at_place(Here()):
+    with at_place(InThisThread()):
         (run,) = collect(teacher_policy(load(good / "teacher")), short, deployment_of(recipe, path))
     assert set(run.trajectories.places["base_rtt_ns"].tolist()) == {OTHER_NS}  # and its rows are read by it
 

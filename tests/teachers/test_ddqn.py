@@ -151,8 +151,8 @@ def test_memory_forgets_the_oldest() -> None:
         memory.add(
             Transitions(row, np.array([number % 4]), np.array([number], np.float32), row, np.ones(1, np.float32))
         )
-    assert memory.kept is not None
-    assert memory.kept.reward.tolist() == [2, 3, 4]
+    assert memory.stored is not None
+    assert memory.stored.reward.tolist() == [2, 3, 4]
 
 
 def test_exploring_draws_every_row_and_is_of_its_seed() -> None:

@@ -9,7 +9,7 @@ from wording import Wording
 
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically, writing
-from decision.artefact.system_errors import MENDS, cause, check_room, told
+from decision.artefact.system_errors import MENDS, cause, check_room, refusal
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ from decision.artefact.system_errors import MENDS, cause, check_room, told
     ],
 )
 def test_a_refusal_is_told_with_its_cause_and_how_to_mend_it(error: BaseException, wording: Wording) -> None:
-    wording(told(error))
+    wording(refusal(error))
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), OSError(errno.ENOENT, "x"), OSError("x"), ValueError("a file")])
 def test_what_is_no_refusal_stays_a_defect(error: BaseException) -> None:
-    assert told(error) is None
+    assert refusal(error) is None
 
 
 def test_other_tools_words() -> None:
@@ -50,10 +50,10 @@ def test_an_artefact_that_has_no_room_is_told_by_its_own_name_and_leaves_nothing
     monkeypatch.setattr("os.fdopen", full)
     with pytest.raises(OSError, match="No space") as caught:
         write_atomically(tmp_path / "a.json", "x")
-    wording(told(caught.value))
+    wording(refusal(caught.value))
     with pytest.raises(OSError, match="No space") as caught, writing(tmp_path / "out", "thing"):
         pass
-    wording(told(caught.value))
+    wording(refusal(caught.value))
     assert list(tmp_path.iterdir()) == []
 
 

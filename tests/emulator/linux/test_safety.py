@@ -27,7 +27,7 @@ def test_the_job_is_shell() -> None:
 
 
 def test_the_jobs_lines_are_read() -> None:
-    got = safety.told(LINES)
+    got = safety.parsed(LINES)
     assert (got.completed, got.broken, got.hostile_bytes) == ((2, 1), 1, 1_200_000)
     assert got.memory_kb == {
         "begin": 400_000,
@@ -42,4 +42,4 @@ def test_the_jobs_lines_are_read() -> None:
 
 def test_a_job_that_ends_early_is_told() -> None:
     with pytest.raises(InputError, match="E register rlcc"):
-        safety.told([*LINES[:3], "E register rlcc"])
+        safety.parsed([*LINES[:3], "E register rlcc"])

@@ -25,8 +25,8 @@ public:
       event[0] += s.active && s.host == host;
     event[1] = static_cast<std::uint32_t>(sent(host) - hosts_[host].counted);
   }
-  void taken(std::uint32_t host, Ps, bool) override { hosts_[host].counted = sent(host); }
-  void refused(std::uint32_t, Ps) override {}
+  void event_taken(std::uint32_t host, Ps, bool) override { hosts_[host].counted = sent(host); }
+  void event_refused(std::uint32_t, Ps) override {}
   void merge(Words older, Knobs newer) const override { newer[1] += older[1]; }
   void in_force(std::uint32_t host, Knobs knobs) const override { knobs[0] = hosts_[host].share; }
   void apply(std::uint32_t host, Ps now, Words knobs) override {
@@ -56,12 +56,12 @@ private:
   std::vector<Host> hosts_;
 };
 
-Told tell(const NetworkConfig &net, const FabricConfig &, const ScenarioConfig &scenario, Ps period) {
+SiteFacts facts_of_hosts(const NetworkConfig &net, const FabricConfig &, const ScenarioConfig &scenario, Ps period) {
   const auto line = static_cast<std::uint32_t>(std::min<Ps>(period / net.ps_per_byte, ~std::uint32_t{0}));
-  return Told{scenario.hosts, {{"line_bytes", std::vector<std::uint32_t>(scenario.hosts, line)}}};
+  return SiteFacts{scenario.hosts, {{"line_bytes", std::vector<std::uint32_t>(scenario.hosts, line)}}};
 }
 
-const SiteKind kHosts{"host", Shape{2, 1}, make<HostSite>, tell};
+const SiteKind kHosts{"host", Shape{2, 1}, make<HostSite>, facts_of_hosts};
 
 } // namespace
 

@@ -14,7 +14,7 @@ from emulator.build import Build, built
 from emulator.report import EmulationReport, from_json
 from emulator.run import run_vectors
 from rlcc.gate.check_cache import Remembered
-from rlcc.gate.emulation_store import FILE, KIND, keep, kept
+from rlcc.gate.emulation_store import FILE, KIND, keep, stored_report
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +44,12 @@ def test_a_report_is_read_as_it_was_written(report: EmulationReport) -> None:
 def test_what_was_made_here_is_taken(build: Build, report: EmulationReport, tmp_path: Path) -> None:
     remembered = Remembered()
     keep(report, build, tmp_path / KIND, remembered)
-    assert kept(build, tmp_path / KIND, remembered) == report
+    assert stored_report(build, tmp_path / KIND, remembered) == report
     assert remembered.hits == [KIND]
-    assert kept(build, tmp_path / KIND, Remembered(use=False)) is None
+    assert stored_report(build, tmp_path / KIND, Remembered(use=False)) is None
     other = replace(build, toolchain=replace(build.toolchain, opt="-O3"))
-    assert kept(other, tmp_path / KIND, remembered) is None
-    assert kept(build, tmp_path / "none", remembered) is None
+    assert stored_report(other, tmp_path / KIND, remembered) is None
+    assert stored_report(build, tmp_path / "none", remembered) is None
 
 
 @pytest.mark.usefixtures("cache")
@@ -59,10 +59,10 @@ def test_a_report_that_somebody_wrote_is_not(build: Build, report: EmulationRepo
     shutil.rmtree(tmp_path / KIND)
     with writing(tmp_path / KIND, KIND, parents={"firmware": build.firmware.hash}) as work:
         (work / FILE).write_text(dump_json(forged.to_json()))
-    assert kept(build, tmp_path / KIND, Remembered()) is None
+    assert stored_report(build, tmp_path / KIND, Remembered()) is None
 
 
 @pytest.mark.usefixtures("cache")
 def test_a_report_of_what_is_wrong_is_made_again(build: Build, report: EmulationReport, tmp_path: Path) -> None:
     keep(replace(report, mismatches=1), build, tmp_path / KIND, Remembered())
-    assert kept(build, tmp_path / KIND, Remembered()) is None
+    assert stored_report(build, tmp_path / KIND, Remembered()) is None

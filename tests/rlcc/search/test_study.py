@@ -52,7 +52,7 @@ def search(
 ) -> list[object]:
     with opened(folder, space, options, "this") as study:
         study.explore(judge, lambda there: there < points)
-        return [(one.number, one.point, one.quick, one.reason) for one in study.told()]
+        return [(one.number, one.point, one.quick, one.reason) for one in study.reported()]
 
 
 class Killed(BaseException):
@@ -117,7 +117,7 @@ def test_optuna_is_told_which_points_break_a_limit(tmp_path, space, sampler):
     with opened(tmp_path / "s", space, SAMPLERS[sampler], "this") as study:
         study.explore(unfair, lambda there: there < 9)
         assert [trial.number for trial in study._study.best_trials] == [1]
-        assert [one.number for one in study.told() if not one.allowed] == [0, 3, 6]
+        assert [one.number for one in study.reported() if not one.allowed] == [0, 3, 6]
 
 
 def test_a_point_that_is_proposed_again_is_not_judged_again(tmp_path, space):
