@@ -516,7 +516,7 @@ def distance(
         named = f"{teacher.policy.name} {teacher.hash[:12]}"
         raise InputError(f"{firmware.folder} was made from another teacher than {named}; give that one")
     claim = distance(decider, teacher.policy, teacher.weights, teacher.hash, around, progress)
-    figures["deviation"] = f"at most {claim.bound:.5f} from the teacher's action range, reached {claim.reached:.5f}"
+    figures["deviation"] = f"at most {claim.bound:.5f} from the teacher's action range, at least {claim.reached:.5f}"
     return claim
 
 

@@ -314,7 +314,7 @@ def all_states(claim: TeacherClaim | str, allowed: Neighbourhood) -> Check:
     low, high = claim.around
     state = ", ".join(f"{name} = {value}" for name, value in claim.witness.items())
     return check(
-        value=f"at most {claim.bound:.5f}, reached {claim.reached:.5f}",
+        value=f"at most {claim.bound:.5f}, at least {claim.reached:.5f}",
         limit=most,
         passed=claim.bound <= limit,
         detail=""

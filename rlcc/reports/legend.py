@@ -20,6 +20,7 @@ COLUMNS = {
 TERMS = {
     "teacher": "The policy that was trained.",
     "student": "The smaller policy that was made to decide like the teacher. The C computes the student.",
+    "every file": "The gate writes the C again from the student. The files of the firmware must have the same bytes.",
     "test vector": "An input of the C (an event and a context), with the correct result.",
     "the core": "The simulated processor that runs the C. The brackets name its engine profile and the compiler.",
     "engine profile": "The description of a device's processor: core, clock, memory, limits of sizes.",
@@ -36,7 +37,8 @@ TERMS = {
     "context size": "Bytes that the device stores for an agent between two decisions. An agent is a flow, or a queue "
     "of a switch.",
     "certificate": "The file with the proof. The brackets hold the beginning of its hash. After them stands what is "
-    "proved.",
+    "proved, besides the WCET.",
+    "independent checker": "A second program. It confirms each statement of the certificate without the search that made it.",
     "safe": "On no path does the C read, write or jump out of bounds, or loop.",
     "properties": "The rows of the group behaviour. The certificate proves them too.",
     "WCET": "Worst-case execution time of one decision, from call to return.",
@@ -49,25 +51,26 @@ TERMS = {
     "the RTT of the formula.",
     "yield": "While the RTT stays at this inflation, a flow must fall from the first rate to the second.",
     "least": "The smallest number with which the property holds.",
-    "action error": "The student's action minus the teacher's in the same state. An action is the factor by which a "
+    "action error": "The difference between the student's and the teacher's action in the same state, without its "
+    "sign. An action is the factor by which a "
     "decision changes the rate: 0.01 is 1% of the rate. For other knobs, 0.01 is 1% of the knob's range. The error is "
     "computed for each simulated network. The figure is the largest of these errors.",
     "decisions in all": "The number of compared decisions, of all simulated networks together.",
-    "rollouts of": "Recorded decisions, simulated for this check alone. The seed differs from that of the training.",
+    "rollouts of": "Recorded decisions of the teacher, simulated for this check alone. The seed differs from that of "
+    "the training.",
     "observation": "The inputs of the policy. The action map turns its output into a knob, for example a rate. The "
     "limits are those of the knob.",
     "deviation": "The distance of the student's action from the range of the teacher's actions in nearby states, in "
-    "the unit of the action error. It is 0 if the action lies in this range. A state is what the policy decides by: "
-    "features and past actions.",
-    "nearby": "A nearby state differs in each feature by at most this percentage, and in each past action by at most "
-    "this number.",
-    "feature": "An integer that the trees compare.",
+    "the unit of the action error. It is 0 if the action lies in this range. A state is the policy's inputs.",
+    "nearby": "A nearby state differs in each past action by at most this number, and in each other feature by at "
+    "most this percentage.",
+    "feature": "An input that the trees compare, as an integer. Some features are past actions.",
     "trees": "The student: decision trees that compare features with thresholds. Their results are added up.",
     "deviation found": "The largest one that a search found. A state that was not searched may deviate more.",
     "cells": "A cell is a region of states in which the student's action is constant. The search evaluates the corners "
     "and one inner point of each cell. If this gives too many states, it leaves cells out, chosen at random.",
-    "upper bound": "No state deviates by more than the figure after 'at most'. The figure after 'reached' is the "
-    "deviation in one example.",
+    "upper bound": "If there is a proof, the row has two figures. The largest deviation over all states is at most the "
+    "first, and at least the second.",
     "no proof": "There is no upper bound; a remark below the table says why.",
     "not demanded": "Neither the recipe nor an option asks for a proof here. The row passes without one.",
     "2^24": "A proof here covers all features below this number, in the integers that the trees compare.",
@@ -91,9 +94,9 @@ TERMS = {
     "loss": "Fraction of the packets that are dropped.",
     "tolerance": "The difference from the teacher that the recipe allows.",
     "noise": "How much the mean can change by chance. The teacher is simulated again with each decision 10 ns later, "
-    "which changes nothing but chance. The noise is the root mean square of the changes that this makes with each "
+    "a delay that has no effect but chance. The noise is the root mean square of the changes that this makes with each "
     "seed, divided by the square root of the number of seeds. The limit is the tolerance, or twice the noise if that "
-    "is more; the row then says 'x noise'. If twice the noise is more than five times the tolerance, the check fails.",
+    "is more. If twice the noise is more than five times the tolerance, the check fails.",
     "itself": "The mean of the teacher's own change with this delay. It exceeds the tolerance.",
 }
 """Meaning by a term as it stands in a row."""

@@ -188,7 +188,7 @@ def test_results_of_other_code_are_not_taken(
 
 PROVED = "teacher.deviation_bound"
 ROWS: dict[str, tuple[dict[str, str], str]] = {
-    "proved": ({PROVED: "at most 0.18513, reached 0.18485"}, "weaker"),
+    "proved": ({PROVED: "at most 0.18513, at least 0.18485"}, "weaker"),
     "left out, which is no proof": (
         {PROVED: "no proof: these set knobs", "teacher.rmse": "0"},
         "no claim",
