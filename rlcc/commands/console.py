@@ -146,7 +146,7 @@ def print_verdict(verdict: Verdict, folder: Path) -> None:
     out.print()
     out.print(legend)
     color = {"PASS": "green", "QUICK PASS": "cyan", "FAIL": "red"}[verdict.outcome]
-    out.print(f"\n[bold {color}]{verdict.outcome}[/]  {escape(verdict.policy)} on {escape(verdict.profile)}")
+    out.print(f"\n[bold {color}]{verdict.outcome}[/]  policy {escape(verdict.policy)} on {escape(verdict.profile)}")
     for line in lines_of(summary(verdict, folder), out.width):
         out.print(escape(line), soft_wrap=True)
 

@@ -20,7 +20,8 @@ COLUMNS = {
 TERMS = {
     "teacher": "The policy that was trained.",
     "student": "The smaller policy that was made to decide like the teacher. The C computes the student.",
-    "every file": "The gate writes the C again from the student. The files of the firmware must have the same bytes.",
+    "every file": "The gate writes the C again from the student. The files of the firmware (the C and what lies "
+    "with it) must have the same bytes.",
     "test vector": "An input of the C (an event and a context), with the correct result.",
     "the core": "The simulated processor that runs the C. The brackets name its engine profile and the compiler.",
     "engine profile": "The description of a device's processor: core, clock, memory, limits of sizes.",
@@ -32,14 +33,15 @@ TERMS = {
     "manifest": "The file of the firmware that lists its files and its parents, with their hashes.",
     "threshold": "A number t with which the trees compare a feature. Its two sides are t and t + 1.",
     "forbidden": "Floating point, division, system instructions, indirect jumps, recursion, calls out of the "
-    "firmware, static data that can be written, and loops, except in an int8 network.",
+    "firmware, static data that can be written. Loops too, unless the C computes a neural network instead of trees.",
     "code size": "The limits of sizes are those of the engine profile, or lower ones that you set.",
     "context size": "Bytes that the device stores for an agent between two decisions. An agent is a flow, or a queue "
     "of a switch.",
     "certificate": "The file with the proof. The brackets hold the beginning of its hash. After them stands what is "
     "proved, besides the WCET.",
-    "independent checker": "A second program. It confirms each statement of the certificate without the search that made it.",
-    "safe": "On no path does the C read, write or jump out of bounds, or loop.",
+    "independent checker": "A second program. It confirms each statement of the certificate without the search that "
+    "made it.",
+    "safe": "On no path does the machine code read, write or jump out of bounds, or loop.",
     "properties": "The rows of the group behaviour. The certificate proves them too.",
     "WCET": "Worst-case execution time of one decision, from call to return.",
     "margin": "A percentage that is added to the slowest measured time, because this time is not proved.",

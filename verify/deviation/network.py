@@ -27,6 +27,7 @@ FEATURE = 1e-12
 """What a feature's float64 arithmetic can be off beside its rounding to float32: differences of numbers below 2^12."""
 SQUASHED = 2.0**-20
 """What a float32 tanh can be off: 16 units of its last place."""
+SEARCHED = "rlcc gate searches for the largest deviation instead"
 
 
 @dataclass(frozen=True)
@@ -66,32 +67,21 @@ class Network:
     @staticmethod
     def of(policy: Policy, weights: Mapping[str, NDArray[np.float32]]) -> "Network":
         """InputError where a teacher is none of these, with the reason."""
+        named = f"no proof: the policy {policy.name}"
         if policy.architecture.lstm is not None:
-            raise InputError(
-                f"no proof: {policy.name} is an LSTM, whose memory depends on its whole past; rlcc gate searches for "
-                "the largest deviation instead"
-            )
+            raise InputError(f"{named} is an LSTM, whose memory depends on its whole past; {SEARCHED}")
         if not isinstance(policy.action, TanhMap | Multiplier):
             raise InputError(
-                f"no proof: {policy.name} has the action map {policy.action.kind}, and the proof needs tanh_map or "
-                "multiplier, which rise with one output"
+                f"{named} has the action map {policy.action.kind}, and the proof needs tanh_map or multiplier, "
+                "which rise with one output"
             )
         if (extra := policy.architecture.teacher_only) is not None:
-            raise InputError(
-                f"no proof: {policy.name} has {extra}, and the proof needs fully connected layers with ReLU; rlcc "
-                "gate searches for the largest deviation instead"
-            )
+            raise InputError(f"{named} has {extra}, and the proof needs fully connected layers with ReLU; {SEARCHED}")
         other = next((name for name in policy.architecture.activations if name != "relu"), None)
         if other is not None:
-            raise InputError(
-                f"no proof: {policy.name} has {other} after a hidden layer, and the proof needs ReLU there; rlcc gate "
-                "searches for the largest deviation instead"
-            )
-        if policy.output_activation != "tanh":
-            raise InputError(
-                f"no proof: {policy.name} has {policy.output_activation} after the last layer, and the proof needs "
-                "tanh there; rlcc gate searches for the largest deviation instead"
-            )
+            raise InputError(f"{named} has {other} after a hidden layer, and the proof needs ReLU there; {SEARCHED}")
+        if (last := policy.output_activation) != "tanh":
+            raise InputError(f"{named} has {last} after the last layer, and the proof needs tanh there; {SEARCHED}")
         layers = []
         for name in [*(f"fc{n}" for n in range(len(policy.architecture.hidden))), "out"]:
             weight = weights[f"{name}.weight"].astype(np.float64)
