@@ -17,11 +17,13 @@ import numpy as np
 
 from decision.artefact.processors import usable_cores
 from emulator.compile import compile_sources, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.elf import read_image
-from emulator.firmware import ENTRY, read_firmware
+from emulator.firmware import ENTRY
+from emulator.firmware_folder import read_firmware
 from emulator.profile import load_profile
-from emulator.rtl_run import run_on_core
 from emulator.run import blocks
+from emulator.vectors import vectors_of
 from rlcc.origin import processor
 
 FIRMWARE = Path(__file__).resolve().parents[1] / "runs" / "rl-cc" / "firmware"
@@ -31,7 +33,7 @@ DECISIONS, REPEATS = 40_000, 3
 def measure(firmware_dir: Path, name: str, processes: int) -> tuple[float, float, float]:
     """Decisions a second of wall time and of CPU time, and million core cycles a second of CPU time."""
     profile, firmware = load_profile(name), read_firmware(firmware_dir)
-    picked = np.arange(DECISIONS) % len(firmware.vectors)
+    picked = np.arange(DECISIONS) % len(vectors_of(firmware))
     records = [(block, data[picked]) for block, data in blocks(firmware)]
     wall = cpu = cycles = 0.0
     with tempfile.TemporaryDirectory(prefix="rlcc-") as folder_name:

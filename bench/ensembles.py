@@ -25,7 +25,7 @@ from codegen.tree_body import StudentBody
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from decision.policy.student import Student
-from emulator.build import built
+from emulator.firmware_folder import built
 from rlcc.commands.streams import tell
 from rlcc.origin import made_by
 from rlcc.reports.pages import table

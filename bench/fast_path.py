@@ -22,14 +22,17 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from emulator import fast
 from emulator.compile import compile_sources, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.elf import Image, read_image
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
-from emulator.firmware import ENTRY, WRITTEN, Firmware, read_firmware
+from emulator.firmware import ENTRY, WRITTEN, Firmware
+from emulator.firmware_folder import read_firmware
 from emulator.job import PORTION
 from emulator.memory_map import Block
 from emulator.profile import Profile, load_profile
-from emulator.rtl_run import RtlRun, run_on_core
+from emulator.rtl_run import RtlRun
+from emulator.vectors import vectors_of
 from rlcc.origin import processor
 
 DEFAULT = Path("runs/rl-cc/firmware")
@@ -45,7 +48,7 @@ def draw(firmware: Firmware, count: int, seed: int) -> Records:
     rng = np.random.default_rng(seed)
     thirds = np.array_split(np.arange(count), 3)
     records = []
-    for name, vectors in firmware.vectors.records.items():
+    for name, vectors in vectors_of(firmware).records.items():
         size = vectors.dtype.itemsize
         data = rng.integers(0, 256, size=(count, size), dtype=np.uint8).view(vectors.dtype).reshape(-1)
         for field in vectors.dtype.names or ():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decision.artefact.output import write_atomically
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from rlcc.gate.behaviour import decided_twice
 from rlcc.origin import made_by
 from verify.behaviour.decide import Behaviour

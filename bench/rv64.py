@@ -13,8 +13,9 @@ from pathlib import Path
 
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
-from emulator.build import built
 from emulator.compile import COMPILERS
+from emulator.firmware_folder import built
+from emulator.vectors import vectors_of
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 from verify.rv64.equality import TOTAL_SECONDS, prove
@@ -42,7 +43,7 @@ def row(name: str, firmware: Path, compiler: str) -> Rv64Row:
     """Returns the result of one proof. InputError where it could not run."""
     build = built(firmware, profile=PROFILE, compiler=compiler)
     start = time.process_time()
-    proof = prove(build)
+    proof = prove(build, vectors_of(build.firmware))
     seconds = time.process_time() - start
     reason = "" if proof.failure is None else f"{proof.failure.kind}: {proof.failure.text}"
     return Rv64Row(

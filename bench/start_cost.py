@@ -24,7 +24,7 @@ from decision.artefact.manifest import opened
 from decision.artefact.output import write_atomically
 from decision.policy.policy import Header
 from decision.policy.student import NAME, Student, load_student
-from emulator.build import built
+from emulator.firmware_folder import built
 from emulator.profile import load_profile
 from emulator.run import run_vectors
 from rlcc.commands.streams import tell

@@ -19,12 +19,33 @@ CLAIMS = {
     "the same of this image, compiled from the folder; cycles of the core as the certificate says": (
         "verify.check.recheck",
     ),
-    "a whole certificate: the core's cycles measured again, too": ("verify.check.recheck", "verify.check.on_core"),
+    "a whole certificate: the core's cycles measured again, too, on a core that is built": (
+        "verify.check.recheck",
+        "verify.check.on_core",
+    ),
+    "the same, with the build of that core": ("verify.check.recheck", "verify.check.on_core", "emulator.core"),
     "equality and safety of RV64 machine code: no cycles, no certificate": ("verify.rv64.equality",),
     "a distance from the teacher": ("verify.check.teacher_distance",),
     "properties of the policy": ("verify.check.behaviour",),
     "all of them, as `rlcc verify --check` and the gate ask": ("verify.check.boundary",),
 }
+REASONS = {
+    "emulator/profile.py": "parameters of an engine, which a certificate states; contradictions are refused",
+    "decision/ir/forest.py": "trees of a program and their values for the witness",
+    "decision/ir/interfaces/flow_rate.py": "signals and ranges of a flow, to which a program refers by name; plausible "
+    "values for test vectors stand next to them and are not needed",
+    "decision/artefact/documents.py": "bounded and strict reading of untrusted JSON and TOML",
+    "decision/ir/program.py": "the specification; every range is derived again when a program is read",
+    "verify/trusted/certificate.py": "the form and the hash of a certificate",
+    "emulator/compile.py": "the compilers; the image is made again from the C",
+    "verify/trusted/execute.py": "the simulator, which runs the witness and is compared with the core",
+    "decision/ir/interface.py": "the form of an interface",
+    "emulator/rtl_run.py": "calls of functions on the built core, and its faults",
+    "decision/artefact/manifest.py": "reading of an untrusted folder: names, links, sizes, hashes",
+    "verify/trusted/machine.py": "the decoder of RISC-V instructions",
+}
+"""Files of over ``LARGE`` lines in the check of a whole certificate that the prover imports too, and their reasons."""
+LARGE = 150
 ROOMS = {
     "the checker": "verify/check/",
     "decoder, costs, simulator, certificate": "verify/trusted/",
@@ -87,6 +108,7 @@ def section() -> str:
         )
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     prover = python(PROVER)
+    reasons = "\n".join(f"- `{path}` ({lines([ROOT / path]):,} lines): {reason}." for path, reason in REASONS.items())
     return f"""{HEADING}
 The table counts the Python files behind each claim: all files that its checker imports, in any function. Lines include
 comments. A reader who relies on a claim relies on these files and on Python, NumPy, pydantic, the SMT solver, the
@@ -97,10 +119,15 @@ bench.trusted_base` updates the table.
 
 The first row judges a program and an image in memory. The second also reads the folder, compiles it and runs the
 witness in the simulator. It takes the cycles of the core from the certificate, as with `--no-core`. The third measures
-them again. Distance and properties are decided by programs of their own, so the last row is no measure of a
+them again on an executable that is handed in; the fourth counts the files that build it from the core's RTL, too.
+Distance and properties are decided by programs of their own, so the last row is no measure of a
 certificate's cycles or equality.
 
 {table}
+
+The largest files of a whole certificate that the prover imports too, and the reason for each:
+
+{reasons}
 """
 
 

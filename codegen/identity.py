@@ -13,6 +13,7 @@ from typing import Any
 
 from codegen.layout import context_layout
 from decision.artefact.errors import InputError
+from decision.ir.network import Int8Network
 from decision.ir.network_json import network_to_json
 from decision.ir.program import Node, Op, Program
 
@@ -93,7 +94,8 @@ def _immediate(program: Program, node: Node) -> list[Any]:
         case Op.TABLE:
             return list(program.tables[node.imm])
         case Op.NETWORK:  # what an LSTM keeps means what its weights make of it
-            return [node.imm, network_to_json(program.network)] if program.network is not None else [node.imm]
+            network = program.network
+            return [node.imm, network_to_json(network)] if isinstance(network, Int8Network) else [node.imm]
     return [node.imm]
 
 

@@ -1,8 +1,4 @@
-"""A firmware compiled and linked for an engine: built once, and handed on to whoever runs, times or proves it.
-
-build = built(Path("firmware"), profile="ibex-small")
-report, proof = run_vectors(build), certify(build)
-"""
+"""A firmware compiled and linked for an engine: built once, and handed on to whoever runs, times or proves it."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,11 +8,10 @@ import numpy as np
 from decision.artefact import temporary
 from decision.artefact.documents import read_bytes
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import Opened
 from decision.ir.program import Program
-from emulator.compile import PolicyObject, Toolchain, compile_sources, link_program, missing_calls, toolchain
+from emulator.compile import PolicyObject, Toolchain, compile_sources, link_program, missing_calls
 from emulator.elf import Image, read_image, undefined_and_static
-from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
+from emulator.firmware import ENTRY, Firmware, argument_blocks
 from emulator.layout import packed
 from emulator.memory_map import Block
 from emulator.profile import Profile
@@ -87,11 +82,3 @@ def linked_image(elf: Path, entry: str) -> Image:
     """Returns the linked program, with its entry as ``ENTRY``, whatever the firmware's prefix."""
     image = read_image(elf)
     return image if entry == ENTRY else replace(image, symbols={**image.symbols, ENTRY: image.symbols[entry]})
-
-
-def built(
-    folder: Path | str | Opened, *, profile: str | Path | Profile, compiler: str = "clang", opt: str = "-O2"
-) -> Build:
-    """A firmware folder, read and built for the engine that is named."""
-    tools = toolchain(profile, compiler, opt)
-    return build(read_firmware(Path(folder) if isinstance(folder, str) else folder), tools)

@@ -110,6 +110,11 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
     return built_once("cores", digest.hexdigest()[:32], build)
 
 
+def core_executable(core: Core, progress: Progress | None = None) -> Path:
+    """Returns the program that emulator.rtl_run starts, from the cache or built now."""
+    return built_core(core, progress) / EXECUTABLE
+
+
 def _build(rtl: Rtl, folder: Path) -> None:
     command, env = verilator()
     model = folder / "model"

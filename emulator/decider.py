@@ -12,9 +12,9 @@ from types import TracebackType
 from decision.artefact import temporary
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
-from emulator.build import built
 from emulator.core import LIBRARY, Progress, built_core
 from emulator.firmware import ENTRY
+from emulator.firmware_folder import built
 from emulator.job import write_job
 from emulator.objects import runnable
 

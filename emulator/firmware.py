@@ -1,20 +1,18 @@
-"""A firmware folder as the emulator and the host runner need it: verified, its layouts, its vectors, its C."""
+"""Firmware of a folder: verified, with its program, its layouts and its C. Its vectors are in emulator.vectors."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME, Manifest, Opened, of_kind
-from decision.ir.program import Program
-from decision.ir.program_json import program_from_json
+from decision.ir.program import NetworkForm, Program
+from decision.ir.program_reader import read_program
 from emulator.layout import Layout, read_layouts
 from emulator.memory_map import Block
 from emulator.sources import Sources, read_sources
-from emulator.vectors import Vectors, computed, read_vectors
 
 PREFIX = "rlcc"
 """First word of the names below, in firmware that was emitted under no other."""
@@ -29,15 +27,14 @@ WRITTEN = ("context", "action")
 """Structures that a decision writes; the others it gets as const."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Firmware:
-    """A verified firmware folder."""
+    """A verified firmware folder. Two of them are equal if they are one object."""
 
     manifest: Opened
     program: Program
     """What the C has to compute."""
     layouts: dict[str, Layout]
-    vectors: Vectors
     sources: Sources
     """The emitted C with its header, checked: what a compiler gets."""
 
@@ -93,27 +90,10 @@ def argument_blocks(layouts: Mapping[str, Layout]) -> list[Block]:
     return [Block(group, layout.dtype.itemsize, writable=group in WRITTEN) for group, layout in layouts.items()]
 
 
-def read_firmware(firmware: Path | Opened) -> Firmware:
-    """Read a firmware folder, or what was opened of it; a file changed after emission, C that reaches out of the
-    folder, or vectors that contradict the program, are errors."""
+def firmware_of(firmware: Path | Opened, read_network: Callable[[Any], NetworkForm]) -> Firmware:
+    """Returns the firmware of a folder, or of what was opened of it; ``read_network`` as in decision.ir.program_reader.
+    Raises InputError if a file was changed after emission, or if C reaches out of the folder. Vectors are not read."""
     manifest = of_kind(firmware, "firmware")
-    folder = manifest.folder
     sources = read_sources(manifest, under(prefix_of(manifest), SOURCE))
-    program = program_from_json(manifest.json(PROGRAM))
-    layouts = read_layouts(manifest.details, program, str(folder / NAME))
-    vectors = read_vectors(manifest.content(VECTORS), layouts, program, str(folder / VECTORS))
-    check_against_program(vectors, program, folder)
-    return Firmware(manifest, program, layouts, vectors, sources)
-
-
-def check_against_program(vectors: Vectors, program: Program, folder: Path) -> None:
-    """The vectors' expectations must be what the integer program computes: the program is the specification."""
-    for name, right in computed(program, vectors.records).items():
-        expected = vectors.expected[name]
-        wrong = np.flatnonzero(expected != right)
-        if wrong.size:
-            line = int(wrong[0])
-            raise InputError(
-                f"{folder / VECTORS}, line {line + 2}: expect.{name} = {expected[line]} "
-                f"but {PROGRAM} gives {right[line]}; emit the firmware again"
-            )
+    program = read_program(manifest.json(PROGRAM), read_network)
+    return Firmware(manifest, program, read_layouts(manifest.details, program, str(manifest.folder / NAME)), sources)

@@ -15,9 +15,11 @@ from decision.artefact import temporary
 from decision.artefact.errors import InputError
 from emulator.compare import compare
 from emulator.compile import RUNNER_FOLDER, check_optimisation, run_tool, tool_environment, zig_command
-from emulator.firmware import ENTRY, HEADER, WRITTEN, Firmware, read_firmware
+from emulator.firmware import ENTRY, HEADER, WRITTEN, Firmware
+from emulator.firmware_folder import read_firmware
 from emulator.layout import outputs
 from emulator.tool_versions import version_line
+from emulator.vectors import vectors_of
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wno-unused-command-line-argument")
 SANITIZE = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
@@ -60,7 +62,7 @@ def run_on_host(
     if compiler not in compilers:
         raise InputError(f"no host compiler {compiler!r}; found {', '.join(compilers)} (apt install gcc for GCC)")
     firmware = read_firmware(firmware) if isinstance(firmware, Path) else firmware
-    vectors = firmware.vectors
+    vectors = vectors_of(firmware)
     with temporary.folder() as folder:
         program = folder / "host_runner"
         _compile(firmware, compilers[compiler], opt, sanitize, program)

@@ -1,4 +1,5 @@
-"""A streamed run of the Verilated core: a function called once a record, its cycles and results.
+"""A streamed run of a Verilated core that is built: a function called once a record, its cycles and results.
+emulator.core_run builds the core, too.
 
 The records are shared out among processes in portions (emulator/bench/stream.cpp), each of which starts the core anew:
 what comes out does not depend on how many processes there were.
@@ -18,9 +19,7 @@ from numpy.typing import NDArray
 
 from decision.artefact import temporary
 from decision.artefact.errors import InputError
-from decision.artefact.processors import usable_cores
 from emulator import memory_map
-from emulator.core import EXECUTABLE, Progress, built_core
 from emulator.elf import Image
 from emulator.job import CYCLE_LIMIT, PORTION, State, write_job
 from emulator.memory_map import Block
@@ -77,30 +76,29 @@ class RtlRun:
     by_address: dict[int, int] | None = None
 
 
-def run_on_core(
+def run_executable(
+    executable: Path,
     image: Image,
     entry: str,
     profile: Profile,
     blocks: Sequence[tuple[Block, NDArray[np.void]]],
-    progress: Progress | None = None,
     *,
     state: State = "hot",
     by_address: bool = False,
-    processes: int | None = None,
+    processes: int = 1,
 ) -> RtlRun:
-    """Call ``entry`` once for each record; the structures' addresses are its arguments, in the order given.
+    """Calls ``entry`` once for each record; the structures' addresses are its arguments, in the order given.
 
-    ``state``: what the caches hold at the entry. ``processes``: at most so many, as many as there are processors for
-    None.
+    ``executable``: the profile's core with its test bench, as emulator.core builds it. ``state``: contents of the
+    caches at the entry. ``processes``: their maximum number.
     """
-    bench = built_core(profile.core, progress) / EXECUTABLE
     records = [np.ascontiguousarray(data) for _, data in blocks]
     count = len(records[0])
     stride = [block.size for block, _ in blocks]
     stream = np.concatenate([r.view(np.uint8).reshape(count, n) for r, n in zip(records, stride, strict=True)], axis=1)
     written = [(block, data.dtype) for block, data in blocks if block.writable]
     output_type = np.dtype([*CALLED, *((block.name, dtype) for block, dtype in written)])
-    shares = _shares(count, processes or usable_cores())
+    shares = _shares(count, processes)
     with temporary.folder() as folder:
         job = write_job(
             image, entry, profile, [block for block, _ in blocks], folder, state=state, by_address=by_address
@@ -109,7 +107,7 @@ def run_on_core(
         outputs = [folder / f"output{n}" for n in range(len(shares))]
 
         def run_share(n: int) -> subprocess.CompletedProcess[str]:
-            command = [str(bench), str(job), str(folder / "input"), str(outputs[n]), *map(str, shares[n])]
+            command = [str(executable), str(job), str(folder / "input"), str(outputs[n]), *map(str, shares[n])]
             try:
                 return subprocess.run(command, capture_output=True, text=True, timeout=CORE_SECONDS, check=False)
             except subprocess.TimeoutExpired:

@@ -7,18 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.manifest import Opened
-from emulator.build import Build, built
+from emulator.build import Build
 from emulator.compare import VectorComparison, compare
 from emulator.core import Progress
+from emulator.core_run import run_on_core
 from emulator.firmware import ENTRY, Firmware, argument_blocks
+from emulator.firmware_folder import built
 from emulator.job import State
 from emulator.layout import outputs
 from emulator.memory_map import Block
 from emulator.objects import CodeFacts, code_facts
 from emulator.profile import Profile
 from emulator.report import Cycles, EmulationReport, SlowestVector, StateCost
-from emulator.rtl_run import RtlRun, run_on_core
+from emulator.rtl_run import RtlRun
 from emulator.states import measured_states
+from emulator.vectors import vectors_of
 
 
 def emulate(
@@ -39,7 +42,7 @@ def run_vectors(build: Build, progress: Progress | None = None) -> EmulationRepo
     if build.linked is None:
         return _report(build, None, {})
     if progress:
-        progress(f"running {len(build.firmware.vectors)} vectors on {build.engine.name}")
+        progress(f"running {len(vectors_of(build.firmware))} vectors on {build.engine.name}")
 
     def run(state: State) -> RtlRun:
         return run_on_core(build.image, ENTRY, build.engine, blocks(build.firmware), progress, state=state)
@@ -51,12 +54,12 @@ def run_vectors(build: Build, progress: Progress | None = None) -> EmulationRepo
 
 def blocks(firmware: Firmware) -> list[tuple[Block, NDArray[np.void]]]:
     """The arguments of rlcc_decide in their order, with the vectors' records."""
-    return [(block, firmware.vectors.records[block.name]) for block in argument_blocks(firmware.layouts)]
+    return [(block, vectors_of(firmware).records[block.name]) for block in argument_blocks(firmware.layouts)]
 
 
 def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> EmulationReport:
     firmware, engine, facts = build.firmware, build.engine, code_facts(build)
-    vectors, compiler = firmware.vectors, build.toolchain.compiler
+    vectors, compiler = vectors_of(firmware), build.toolchain.compiler
     cycles = slowest = fault = None
     outcome = VectorComparison(0, None)
     if run is not None:
@@ -97,7 +100,7 @@ def _report(build: Build, run: RtlRun | None, states: dict[str, StateCost]) -> E
 
 def _told(firmware: Firmware, cycles: NDArray[np.uint64]) -> dict[str, Cycles]:
     """Returns the cycles by what each vector's decision reports."""
-    vectors, told = firmware.vectors, {}
+    vectors, told = vectors_of(firmware), {}
     for knob in firmware.program.interface.knobs:
         for value in range(knob.low, knob.high + 1) if knob.tells else ():
             those = vectors.expected[knob.name] == value

@@ -14,11 +14,11 @@ from decision.artefact import temporary
 from decision.artefact.errors import InputError
 from emulator.compile import Toolchain, compile_policy, compile_sources, link_program, missing_calls
 from emulator.core import Progress
+from emulator.core_run import run_on_core
 from emulator.elf import read_image
 from emulator.memory_map import Block
 from emulator.objects import CodeFacts, check_code
 from emulator.report import Cycles
-from emulator.rtl_run import run_on_core
 from emulator.sources import Sources
 
 

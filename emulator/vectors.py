@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from decision.artefact.documents import as_text
 from decision.artefact.errors import InputError
 from decision.ir.interpret import evaluate
 from decision.ir.program import Program
+from emulator.firmware import PROGRAM, VECTORS, Firmware
 from emulator.layout import Columns, Layout, Records
 
 MAX_VECTORS, MAX_COLUMNS = 200_000, 256
@@ -63,6 +65,28 @@ def computed(program: Program, records: Mapping[str, NDArray[np.void]]) -> Colum
     knobs, context = evaluate(program, *columns_of(records))
     named = dict(zip(program.interface.knob_names, knobs, strict=True))
     return named | {f"context.{name}": values for name, values in context.items()}
+
+
+@lru_cache(maxsize=8)
+def vectors_of(firmware: Firmware) -> Vectors:
+    """Returns a firmware's vectors, read once. Raises InputError if they are not readable or contradict the program."""
+    path = str(firmware.folder / VECTORS)
+    vectors = read_vectors(firmware.manifest.content(VECTORS), firmware.layouts, firmware.program, path)
+    check_against_program(vectors, firmware.program, path)
+    return vectors
+
+
+def check_against_program(vectors: Vectors, program: Program, path: str) -> None:
+    """The vectors' expectations must be what the integer program computes: the program is the specification."""
+    for name, right in computed(program, vectors.records).items():
+        expected = vectors.expected[name]
+        wrong = np.flatnonzero(expected != right)
+        if wrong.size:
+            line = int(wrong[0])
+            raise InputError(
+                f"{path}, line {line + 2}: expect.{name} = {expected[line]} "
+                f"but {PROGRAM} gives {right[line]}; emit the firmware again"
+            )
 
 
 def read_vectors(content: bytes, layouts: Mapping[str, Layout], program: Program, path: str) -> Vectors:

@@ -11,7 +11,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME, Opened, opened, sha256
 from decision.artefact.suggest import choices
 from decision.policy.deciders import load_pupil, student_of
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.shared_library import shared_library
 from netsim import baselines
 from netsim.baselines import BaselineSpec

@@ -387,10 +387,11 @@ def verify(build: Build, figures: Figures, progress: Progress) -> Verification:
 
 def verify_rv64(build: Build, figures: Figures, progress: Progress) -> Rv64Proof:
     """Prove the machine code of an RV64 engine for all inputs: equality and safety, no cycles and no certificate."""
+    from emulator.vectors import vectors_of
     from verify.rv64.equality import prove
 
     progress("proving the machine code")
-    proof = prove(build)
+    proof = prove(build, vectors_of(build.firmware))
     if proof.failure is not None:
         word = "refuted" if proof.failure.example else "not proved"
         figures[word] = f"{proof.failure.kind} at {proof.failure.address:#x}"

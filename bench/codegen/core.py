@@ -21,10 +21,10 @@ from decision.artefact.extras import package_folder
 from decision.artefact.manifest import sha256
 from emulator import memory_map
 from emulator.compile import C_FLAGS, CLANG_ISA, RUNNER_FOLDER, Compiler, find_compiler, run_tool, zig_command
+from emulator.core_run import run_on_core
 from emulator.elf import read_image
 from emulator.memory_map import Block
 from emulator.profile import Profile
-from emulator.rtl_run import run_on_core
 
 HERE = Path(__file__).parent
 SHIM, TRAMPOLINE = HERE / "shim", HERE / "runner" / "trampoline.S"

@@ -19,7 +19,8 @@ from codegen.emit import emit
 from codegen.lower import Options
 from decision.artefact.errors import InputError
 from decision.artefact.output import writing
-from emulator.build import Build, built
+from emulator.build import Build
+from emulator.firmware_folder import built
 from emulator.profile import load_profile
 from rlcc.gate.certificate_check import without_idle_cuts
 from verify.check.recheck import recheck

@@ -29,7 +29,7 @@ from decision.artefact.manifest import of_kind
 REMEMBERED: tuple[tuple[str, str], ...] = (
     ("verify.check.recheck", "Judge"),
     ("verify.check.on_core", "calibrate"),
-    ("verify.check.on_core", "run_on_core"),
+    ("verify.check.on_core", "run_executable"),
     ("emulator.compile", "find_compiler"),
     ("rlcc.gate.gate", "build_firmware"),
     ("rlcc.gate.gate", "run_vectors"),

@@ -30,7 +30,7 @@ from decision.artefact.documents import dump_json, load_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.policy.deciders import load_decider
-from emulator.build import built
+from emulator.firmware_folder import built
 from verify.trusted.certificate import image_hash
 
 AMOUNTS = (1, 2, 16, 256, 1024, 2048, 4096, 8192, 1 << 14, 1 << 16)

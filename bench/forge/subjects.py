@@ -22,7 +22,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.policy.deciders import load_decider
 from emulator.build import build
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from netsim.tolerance import DEFAULT
 from rlcc import stages
 from rlcc.commands.console import Figures

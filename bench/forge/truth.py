@@ -31,8 +31,8 @@ from decision.policy.cells import act
 from decision.policy.student import NAME as STUDENT
 from decision.policy.student import load_student
 from decision.policy.tree_decision import feature_names
-from emulator.build import built
 from emulator.firmware import PROGRAM
+from emulator.firmware_folder import built
 from emulator.layout import read_layouts
 from rlcc.gate.neighbourhood import extreme, furthest
 from rlcc.recipe import Neighbourhood

@@ -31,7 +31,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from distill import distil, rollout
 from distill.options import DistillOptions, RolloutOptions
-from emulator.build import built
+from emulator.firmware_folder import built
 from emulator.profile import load_profile
 from emulator.run import run_vectors
 from netsim.network import MS

@@ -39,7 +39,7 @@ class NetworkPrinter(Printer):
         if node.op is not Op.NETWORK:
             return super()._statement(number)
         network = self.program.network
-        assert network is not None
+        assert isinstance(network, Int8Network)
         if network.groups:
             return self._chosen(number, network)
         if node.imm:

@@ -57,7 +57,7 @@ class Entries:
 def make(program: Program, defaults: dict[str, int], *, seed: int) -> tuple[Vectors, Entries]:
     """Vectors for a program with a network; the same seed gives the same ones."""
     network = program.network
-    assert network is not None
+    assert isinstance(network, Int8Network)
     rng = np.random.default_rng([seed, 1])
     rows = [*_walks(program, defaults, rng), *_largest_sums(program, network, defaults, rng)]
     candidates = plausible_rows(program, defaults, rng, CANDIDATES // 2)
@@ -141,7 +141,7 @@ def _operands(program: Program, columns: Columns) -> Integers:
 
 
 def _cases_of(program: Program, rows: list[Row]) -> Integers:
-    assert program.network is not None
+    assert isinstance(program.network, Int8Network)
     return cases(program.network, _operands(program, columns_of(program, rows)))
 
 

@@ -15,13 +15,14 @@ meaning in C is then defined everywhere.
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from typing import Protocol
 
 from decision.artefact.errors import InputError
+from decision.ir.arrays import Integers
 from decision.ir.forest import Forest
 from decision.ir.formats import U32_MAX
 from decision.ir.interface import GROUPS, Interface
 from decision.ir.interface import STORAGE_RANGE as STORAGE_RANGE
-from decision.ir.network import Int8Network
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 UINT64_MAX = 2**64 - 1
@@ -50,6 +51,22 @@ class Op(IntEnum):
     TABLE = 16  # tables[imm][a]
     TREES = 17  # output imm of the forest over args
     NETWORK = 18  # result imm of the network over args
+
+
+class NetworkForm(Protocol):
+    """Parts of a network that a program refers to; decision.ir.network has the network itself."""
+
+    @property
+    def operands(self) -> int: ...
+
+    @property
+    def results(self) -> int: ...
+
+    def operand_range(self, number: int) -> tuple[int, int]: ...
+
+    def result_range(self, number: int) -> tuple[int, int]: ...
+
+    def evaluate(self, operands: Integers) -> Integers: ...
 
 
 @dataclass(frozen=True)
@@ -86,7 +103,7 @@ class Program:
     results: tuple[int, ...]
     forest: Forest
     tables: tuple[tuple[int, ...], ...] = ()
-    network: Int8Network | None = None
+    network: NetworkForm | None = None
 
     @property
     def result(self) -> int:
@@ -129,7 +146,7 @@ class ProgramBuilder:
     nodes: list[Node] = field(default_factory=list)
     state: list[StateField] = field(default_factory=list)
     tables: list[tuple[int, ...]] = field(default_factory=list)
-    network: Int8Network | None = None
+    network: NetworkForm | None = None
     _known: dict[tuple[Op, tuple[int, ...], int], int] = field(default_factory=dict)
 
     def add(self, op: Op, args: tuple[int, ...] = (), imm: int = 0, name: str = "", note: str = "") -> int:

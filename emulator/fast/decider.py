@@ -8,11 +8,11 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
 from decision.ir.interface import GROUPS
 from emulator import _fast
-from emulator.build import built
 from emulator.fast.machine import machine
 from emulator.fast.run import program_of
 from emulator.fast.timing import timing
 from emulator.firmware import ENTRY
+from emulator.firmware_folder import built
 from emulator.objects import runnable
 from emulator.profile import Profile
 

@@ -9,7 +9,7 @@ from decision.policy.actions import Choice
 from decision.policy.weights import shapes
 from emulator.build import Build, build
 from emulator.compile import find_gcc, toolchain
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.profile import load_profile
 from emulator.run import run_vectors
 from papers import contenders, int8_cost

@@ -21,7 +21,7 @@ from decision.artefact.output import write_atomically
 from decision.ir.interfaces import TRIGGERED
 from decision.policy.records import Columns
 from decision.policy.weights import TRIGGER, shapes
-from emulator.build import built
+from emulator.firmware_folder import built
 from emulator.run import run_vectors
 from netsim import topology
 from netsim.baselines import by_name

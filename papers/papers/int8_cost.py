@@ -18,7 +18,7 @@ from decision.policy.actions import Choice
 from decision.policy.policy import Policy
 from decision.policy.weights import TRIGGER
 from distill import rollout
-from emulator.build import built
+from emulator.firmware_folder import built
 from emulator.run import run_vectors
 from netsim.deployment import Deployment
 from teachers.teacher import Teacher, Weights

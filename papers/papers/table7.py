@@ -25,7 +25,7 @@ from decision.artefact.output import write_atomically
 from decision.policy.network_policy import NetworkPolicy
 from distill import rollout
 from distill.options import RolloutOptions
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.shared_library import shared_library
 from netsim.network import MS
 from netsim.policies import Installed, compiled, native

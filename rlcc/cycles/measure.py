@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from emulator.build import Build
+from emulator.core_run import run_on_core
 from emulator.firmware import ENTRY, Firmware
 from emulator.lines import Frame, SourceLines, source_lines
-from emulator.rtl_run import run_on_core
+from emulator.vectors import vectors_of
 from rlcc.commands.console import Progress
 from rlcc.cycles.parts import DECIDE, OTHER, STAGES, part_of_function, parts_of_decide, stage_of
 from rlcc.gate.certified import PLACE
@@ -51,7 +52,7 @@ def measure(build: Build, progress: Progress | None = None, *, proof: Path | Non
     """The worst path and the mean of a build. Worst is the witness of the certificate ``proof`` (None: beside the
     folder) where it is of this firmware and engine; else the slowest vector. InputError where the code leaves its
     bounds."""
-    places, vectors = source_lines(build), build.firmware.vectors
+    places, vectors = source_lines(build), vectors_of(build.firmware)
     each, spent = _run(build, vectors.records, progress)
     certificate = _certificate(proof or build.firmware.folder.resolve().parent / PLACE, build)
     worst = worst_costs(build, int(np.argmax(each)), progress, certificate=certificate, places=places)
@@ -79,8 +80,8 @@ def worst_costs(
             block.name: np.frombuffer(content, dtype=firmware.layouts[block.name].dtype) for block, content in inputs
         }
     else:
-        records = {name: every[slowest : slowest + 1] for name, every in firmware.vectors.records.items()}
-        of = f"the slowest vector, {slowest} ({firmware.vectors.kinds[slowest]})"
+        records = {name: every[slowest : slowest + 1] for name, every in vectors_of(firmware).records.items()}
+        of = f"the slowest vector, {slowest} ({vectors_of(firmware).kinds[slowest]})"
     cycles, spent = _run(build, records, progress)
     return PathCosts("worst", of, float(cycles[0]), _lines(spent, 1, places or source_lines(build), firmware))
 

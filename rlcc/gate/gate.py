@@ -19,7 +19,8 @@ from decision.policy.deciders import Decider, Pupil, decider_file
 from decision.policy.model import Model
 from decision.policy.student import Student
 from emulator.build import build as build_firmware
-from emulator.firmware import SOURCE, prefix_of, read_firmware, under
+from emulator.firmware import SOURCE, prefix_of, under
+from emulator.firmware_folder import read_firmware
 from emulator.host import HostReport, host_compilers, run_on_host
 from emulator.report import EmulationReport
 from emulator.run import run_vectors

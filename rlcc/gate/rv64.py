@@ -19,10 +19,11 @@ def proved_rv64(build: Build, demanded: bool, progress: Callable[[str], None]) -
 
     If a proof is demanded, it passes only if the proof is finished. Otherwise it fails only on an input for which
     code and program differ."""
+    from emulator.vectors import vectors_of
     from verify.rv64.equality import prove
 
     progress("proving the RV64 machine code")
-    failure = prove(build).failure
+    failure = prove(build, vectors_of(build.firmware)).failure
     value = "equal, safe; no cycles proved" if failure is None else f"not proved: {failure.kind}"
     return named("proof.rv64")(
         value=value if demanded or failure is None else f"{value}, not demanded",

@@ -12,7 +12,7 @@ from rich.table import Table
 from decision.artefact.documents import dump_json, validate
 from decision.artefact.output import write_atomically
 from emulator.build import build
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from rlcc.commands.console import console, stage
 from rlcc.commands.model_options import given
 from rlcc.commands.options import not_within

@@ -83,7 +83,7 @@ def _runs(
 
 def _migration(old: Side, new: Side) -> str:
     from codegen.migration import migration
-    from emulator.firmware import read_firmware
+    from emulator.firmware_folder import read_firmware
 
     for side in (old, new):
         if side.kind != "firmware":

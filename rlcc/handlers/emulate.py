@@ -8,7 +8,7 @@ from rich.table import Table
 from decision.artefact.documents import dump_json, validate
 from decision.artefact.output import write_atomically
 from emulator.build import Build, build
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.image import build_image
 from emulator.report import EmulationReport
 from rlcc import stages

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from decision.artefact.errors import InputError
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.identity import Identity, identities, identity_of
 
 

@@ -12,7 +12,7 @@ from decision.artefact.renamed_keys import from_record
 from decision.policy.deciders import student_of
 from distill.options import DistillOptions
 from emulator.build import build as build_firmware
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from rlcc import stages
 from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.run import RUNS, STAGES

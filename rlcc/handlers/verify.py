@@ -166,6 +166,7 @@ def _core_needed() -> None:
 
 
 def _bound(firmware: Opened, options: EmulateOptions) -> int:
+    from emulator.core import core_executable
     from verify.code.failures import Failure
     from verify.ranges.bound import bounded
     from verify.trusted.calibrate import calibrate
@@ -178,7 +179,7 @@ def _bound(firmware: Opened, options: EmulateOptions) -> int:
             figures["no bound"] = f"{found.kind}: {found.text}"
             return 1
         progress("calibrating the cost model")
-        calibration = calibrate(made.engine, progress=progress)
+        calibration = calibrate(made.engine, core_executable(made.engine.core, progress), progress=progress)
         figures |= {
             "proved": "safe (equality with the program is not proved)",
             "WCET bound": f"{found.cycles} cycles = {made.engine.microseconds(found.cycles):.3f} us",
@@ -252,7 +253,7 @@ def _prove_rv64(firmware: Opened, tools: Toolchain, options: EmulateOptions) -> 
 def _compiled(firmware: Opened, tools: Toolchain, options: EmulateOptions, figures: Figures) -> Build:
     """Returns the build that is proved, its engine and compiler among the figures."""
     from emulator.build import build
-    from emulator.firmware import read_firmware
+    from emulator.firmware_folder import read_firmware
 
     made = build(read_firmware(firmware), tools)
     figures |= {"engine": made.engine.label(), "compiler": f"{options.compiler} {options.optimise}"}

@@ -39,7 +39,7 @@ def handle(
     hash = manifest.hash if kind == "student" else manifest.parent("student", source)
     with stage("visits") as (figures, progress):
         if monitor is not None:
-            from emulator.firmware import read_firmware
+            from emulator.firmware_folder import read_firmware
             from rlcc.monitor import header
 
             write_atomically(monitor, header(read_firmware(manifest)))
@@ -74,7 +74,7 @@ def _networks(recipe: Path | None, asked: dict[str, object]) -> tuple[RolloutOpt
 
 
 def _of_samples(hash: str, firmware: Opened, samples: tuple[Path, ...]) -> Visits:
-    from emulator.firmware import read_firmware
+    from emulator.firmware_folder import read_firmware
     from emulator.samples import visits_of
 
     read = read_firmware(firmware)

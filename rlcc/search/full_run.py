@@ -15,7 +15,7 @@ from decision.policy.deciders import student_of
 from distill.driving import LATER_PS
 from distill.rollout import teacher_policy
 from emulator.build import build
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.run import run_vectors
 from netsim.deployment import Deployment
 from netsim.policies import interpreted

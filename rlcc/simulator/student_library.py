@@ -104,7 +104,7 @@ def _structure(name: str, layout: Mapping[str, Any]) -> type[ctypes.Structure]:
 def driven(student: Student) -> Iterator[DrivenStudent]:
     """The student as a simulator has it, while the context lasts: the C as it would ship, compiled for this machine."""
     from codegen.emit import emit
-    from emulator.firmware import read_firmware
+    from emulator.firmware_folder import read_firmware
     from emulator.shared_library import shared_library
 
     with temporary.folder() as folder:

@@ -14,7 +14,7 @@ from codegen.differences import differences
 from codegen.emit import Emission
 from codegen.frontends.treelite_model import is_treelite
 from codegen.policy_model import emit_policy_model, estimator_policy
-from emulator.build import built
+from emulator.firmware_folder import built
 from verify.prover.certify import _prove
 from verify.trusted.costs import cycle_model
 

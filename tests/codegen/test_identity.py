@@ -18,9 +18,10 @@ from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.ir.program import Program
 from decision.policy.in_flight import in_flight_program
-from emulator.build import build, built
+from emulator.build import build
 from emulator.compile import toolchain
-from emulator.firmware import ENTRY, read_firmware
+from emulator.firmware import ENTRY
+from emulator.firmware_folder import built, read_firmware
 from emulator.host import run_on_host
 from emulator.identity import BYTES, identities, identity_of
 from emulator.image import build_image

@@ -54,7 +54,7 @@ def test_it_compiles_passes_its_vectors_and_is_as_emitted(kind, emitted, tmp_pat
 
 @pytest.mark.parametrize("kind", ACTIONS)
 def test_it_is_proved(kind, emitted, tmp_path):
-    from emulator.build import built
+    from emulator.firmware_folder import built
     from emulator.profile import load_profile
     from verify.prover.certify import certify
 

@@ -14,7 +14,7 @@ from codegen.lower import Options
 from codegen.migration import migration
 from decision.artefact.output import writing
 from decision.ir.forest import oblivious
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/how-to/update.md"
 FLOWS = 12

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from emulator.compile import compile_policy, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.elf import read_image
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.profile import load_profile
-from emulator.rtl_run import RtlRun, run_on_core
+from emulator.rtl_run import RtlRun
 from emulator.run import emulate
 
 Maker = Callable[..., Path]

@@ -16,9 +16,11 @@ from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.program_json import program_to_json
-from emulator.firmware import argument_blocks, read_firmware
+from emulator.firmware import argument_blocks
+from emulator.firmware_folder import read_firmware
 from emulator.memory_map import Block
 from emulator.tree_inputs import tree_inputs
+from emulator.vectors import vectors_of
 
 Maker = Callable[..., Path]
 
@@ -75,7 +77,7 @@ def test_a_manifest_that_was_opened_before_is_the_one_that_counts(firmware_folde
 def test_vectors_that_the_program_computes_are_right(tmp_path: Path) -> None:
     read = read_firmware(written(tmp_path / "firmware", program()))
     assert read.program == program()
-    assert read.vectors.expected["rate_q20"].tolist() == [8, 9, 10, 11]
+    assert vectors_of(read).expected["rate_q20"].tolist() == [8, 9, 10, 11]
 
 
 @pytest.mark.parametrize("line", range(4))

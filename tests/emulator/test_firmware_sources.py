@@ -16,7 +16,8 @@ from decision.artefact.manifest import opened, sha256
 from decision.artefact.output import writing
 from emulator import sources
 from emulator.compile import compile_sources, find_compiler, toolchain
-from emulator.firmware import Firmware, read_firmware
+from emulator.firmware import Firmware
+from emulator.firmware_folder import read_firmware
 from emulator.profile import load_profile
 from emulator.run import emulate
 from emulator.sources import Sources, checked, read_sources

@@ -13,15 +13,17 @@ from decision.ir.interface import GROUPS
 from emulator import fast
 from emulator.compare import compare
 from emulator.compile import compile_sources, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.decider import rtl_decider
 from emulator.elf import read_image
-from emulator.firmware import ENTRY, Firmware, argument_blocks, read_firmware
+from emulator.firmware import ENTRY, Firmware, argument_blocks
+from emulator.firmware_folder import read_firmware
 from emulator.host import run_on_host
 from emulator.layout import outputs
 from emulator.profile import load_profile
-from emulator.rtl_run import run_on_core
 from emulator.run import blocks, emulate
 from emulator.shared_library import shared_library
+from emulator.vectors import vectors_of
 
 SMALL = load_profile("ibex-small")
 ARGUMENTS = {
@@ -54,8 +56,8 @@ def test_all_vectors_agree_on_the_rtl_and_the_fast_path_cycle_by_cycle(firmware:
     ours = fast.run(image, ENTRY, SMALL, blocks(firmware))
     for run in (rtl, ours):
         assert run.fault is None
-        assert len(run.cycles) == len(firmware.vectors) > 250
-        assert compare(firmware.vectors, outputs(firmware.program, run.returned, run.written)).first is None
+        assert len(run.cycles) == len(vectors_of(firmware)) > 250
+        assert compare(vectors_of(firmware), outputs(firmware.program, run.returned, run.written)).first is None
     assert (rtl.cycles == ours.cycles).all()
 
 
@@ -65,7 +67,7 @@ def test_emulate_and_the_host_pass(firmware: Firmware) -> None:
     assert report.context_bytes == firmware.context_bytes
     host = run_on_host(firmware.folder)
     assert host.passed, host
-    assert host.vectors == report.vectors == len(firmware.vectors)
+    assert host.vectors == report.vectors == len(vectors_of(firmware))
 
 
 class Seam(ctypes.Structure):
@@ -84,7 +86,7 @@ Decide = Callable[[Any, Any, Any, Any], Any]
 
 def decided(firmware: Firmware, decide: Decide, index: int) -> dict[str, int]:
     """The outputs of one vector, called as the simulator calls: every structure, all knobs as words."""
-    records = {name: records[index : index + 1].copy() for name, records in firmware.vectors.records.items()}
+    records = {name: records[index : index + 1].copy() for name, records in vectors_of(firmware).records.items()}
     knobs = (ctypes.c_uint32 * 3)(*[0xA5A5A5A5] * 3)
     decide(*(records[name].ctypes.data if name in records else None for name in GROUPS[:3]), knobs)
     if "action" in records:
@@ -94,7 +96,7 @@ def decided(firmware: Firmware, decide: Decide, index: int) -> dict[str, int]:
 
 
 def expected(firmware: Firmware, index: int) -> dict[str, int]:
-    return {name: int(column[index]) for name, column in firmware.vectors.expected.items()}
+    return {name: int(column[index]) for name, column in vectors_of(firmware).expected.items()}
 
 
 def test_deciders_for_the_network_give_every_knob(firmware: Firmware) -> None:
@@ -102,7 +104,7 @@ def test_deciders_for_the_network_give_every_knob(firmware: Firmware) -> None:
     with fast.decider(firmware.folder, "ibex-small") as ours, rtl_decider(firmware.folder, "ibex-small") as theirs:
         seams = [Seam.from_address(engine.address) for engine in (ours, theirs)]
         assert [seam.context_bytes for seam in seams] == [firmware.context_bytes] * 2
-        for index in range(0, len(firmware.vectors), 9):
+        for index in range(0, len(vectors_of(firmware)), 9):
             cycles: list[int] = []
             for seam in seams:
 
@@ -127,7 +129,7 @@ def test_the_library_for_the_network_takes_every_structure(firmware: Firmware) -
             returned = function(context, event, params, *([knobs] if several else []))
             knobs[0] = knobs[0] if several else returned
 
-        for index in range(len(firmware.vectors)):
+        for index in range(len(vectors_of(firmware))):
             assert decided(firmware, decide, index) == expected(firmware, index)
 
 
@@ -155,6 +157,6 @@ def test_a_wrong_knob_is_a_mismatch_on_both(why: str, tmp_path: Path) -> None:
 
 def test_what_nobody_wrote_is_no_value_that_could_pass(tmp_path: Path) -> None:
     read = read_firmware(emitted(PROGRAMS["queue"], tmp_path / "firmware"))
-    assert set(read.vectors.records["action"].tobytes()) == {0xA5}
-    assert {name for name in read.vectors.expected if "." not in name} == {"kmin_bytes", "kmax_bytes", "pmax_q16"}
-    assert not np.any(read.vectors.expected["kmax_bytes"] == 0xA5A5A5A5)
+    assert set(vectors_of(read).records["action"].tobytes()) == {0xA5}
+    assert {name for name in vectors_of(read).expected if "." not in name} == {"kmin_bytes", "kmax_bytes", "pmax_q16"}
+    assert not np.any(vectors_of(read).expected["kmax_bytes"] == 0xA5A5A5A5)

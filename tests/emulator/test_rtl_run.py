@@ -11,13 +11,15 @@ import pytest
 import emulator.rtl_run as rtl_run_module
 from decision.artefact.errors import InputError
 from emulator.compile import compile_policy, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.decider import rtl_decider
 from emulator.elf import Image, read_image
-from emulator.firmware import ENTRY, read_firmware
+from emulator.firmware import ENTRY
+from emulator.firmware_folder import read_firmware
 from emulator.job import PORTION
 from emulator.profile import Profile, load_profile
-from emulator.rtl_run import run_on_core
 from emulator.run import blocks
+from emulator.vectors import vectors_of
 
 Maker = Callable[..., Path]
 CONTEXT_BYTES = 8
@@ -97,7 +99,7 @@ def test_a_dear_instruction_is_charged_its_own_cycles(assembled: Callable[[str],
 @pytest.mark.parametrize("name", ["ibex-small", "vexriscv"])
 def test_the_core_in_the_loop_does_what_the_streamed_core_does(firmware_folder: Maker, name: str) -> None:
     folder, profile = firmware_folder(), load_profile(name)
-    vectors = read_firmware(folder).vectors
+    vectors = vectors_of(read_firmware(folder))
     streamed = run_on_core(linked(folder, profile), ENTRY, profile, blocks(read_firmware(folder)))
     with rtl_decider(folder, name) as decider, rtl_decider(folder, name) as another:
         assert decider.context_bytes == CONTEXT_BYTES
@@ -125,7 +127,7 @@ def test_a_fault_in_the_loop_is_a_sentence_and_the_core_goes_on(firmware_folder:
         "return flow", "if (flow->seen == 8U) { ((volatile uint32_t *)flow)[2] = 1U; }\n  return flow"
     )
     folder = firmware_folder(policy=faulty)
-    vectors = read_firmware(folder).vectors
+    vectors = vectors_of(read_firmware(folder))
     with rtl_decider(folder, "ibex-small") as decider:
         face, rate = Decider.from_address(decider.address), ctypes.c_uint32()
         for i, fails in ((1, False), (3, True), (1, False)):

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from decision.artefact.errors import InputError
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
+from emulator.vectors import vectors_of
 
 Maker = Callable[..., Path]
 
@@ -20,7 +21,7 @@ def read_manifest_structs(folder: Path) -> Any:
 
 def test_records_have_the_bytes_of_the_c_structures(firmware_folder: Maker) -> None:
     firmware = read_firmware(firmware_folder())
-    v = firmware.vectors
+    v = vectors_of(firmware)
     # vector 2: rate 2^30, action -32768, seen 65535
     assert v.records["context"].tobytes()[16:24].hex() == "000000400080ffff"
     assert v.records["event"].tobytes()[24:32].hex() == "0cfeffff0c7e0000"  # vector 3: 2^32 - 500, 4 * 8192 - 500

@@ -21,9 +21,9 @@ from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 from distill import rollout
 from distill.options import RolloutOptions
-from emulator.build import built as build_folder
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.firmware import ENTRY
+from emulator.firmware_folder import built as build_folder
 from emulator.profile import load_profile
 from rlcc.attestation import attest
 from rlcc.gate.names import named

@@ -24,12 +24,12 @@ from decision.policy.policy import load_policy
 from decision.policy.student import load_student
 from distill.rollout import FILE as ROLLOUTS
 from emulator.elf import read_image, undefined_and_static
-from emulator.firmware import ENTRY, check_against_program
+from emulator.firmware import ENTRY
 from emulator.layout import Layout, read_layouts
 from emulator.objects import check_code
 from emulator.profile import load_profile
 from emulator.sources import checked
-from emulator.vectors import read_vectors
+from emulator.vectors import check_against_program, read_vectors
 from rlcc import attestation
 from rlcc.gate.reference import read_reference
 from rlcc.gate.teacher_match import compare, given_rollouts
@@ -50,7 +50,7 @@ def layouts_of(program: Path, corpus: Path) -> tuple[Program, dict[str, Layout]]
 def program_and_vectors(path: Path, corpus: Path) -> None:
     program, layouts = layouts_of(path, corpus)
     content = (corpus / "firmware/vectors.csv").read_bytes()
-    check_against_program(read_vectors(content, layouts, program, "vectors.csv"), program, path.parent)
+    check_against_program(read_vectors(content, layouts, program, "vectors.csv"), program, str(path))
 
 
 def vectors(path: Path, corpus: Path) -> None:

@@ -48,10 +48,10 @@ def pytest_runtest_setup() -> None:
             module._bitwuzla, module._z3 = _asked_once(module._bitwuzla), _asked_once(module._z3)
 
 
-def _calibrated(calibrate: Any, profile: Any, *, progress: Any = None) -> Any:
+def _calibrated(calibrate: Any, profile: Any, executable: Any, *, progress: Any = None) -> Any:
     key = profile.name, profile.hash()
     if key not in CALIBRATIONS:
-        CALIBRATIONS[key] = calibrate(profile, progress=progress)
+        CALIBRATIONS[key] = calibrate(profile, executable, progress=progress)
     return CALIBRATIONS[key]
 
 

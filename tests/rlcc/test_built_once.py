@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("calibrated_anew")
 PLACES = {
     ("emulator/compile.py", "compile_policy"): "compiles",
     ("emulator/compile.py", "link_program"): "links",
-    ("emulator/firmware.py", "read_firmware"): "reads",
+    ("emulator/firmware.py", "firmware_of"): "reads",
     ("decision/artefact/manifest.py", "opened"): "manifests",
     ("emulator/profile.py", "load_profile"): "profiles",
     ("emulator/compile.py", "find_compiler"): "compilers",

@@ -11,9 +11,10 @@ import pytest
 
 from decision.artefact.errors import InputError
 from decision.policy.visits import Intervals, Visits, counted
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.samples import sample_type, visits_of
 from emulator.tree_inputs import tree_inputs
+from emulator.vectors import vectors_of
 from rlcc import cli
 from rlcc.drift import PARTS, FeatureDrift, drift, interval
 from rlcc.monitor import header
@@ -87,8 +88,8 @@ def test_a_device_s_samples_count_as_the_program_has_them(pipeline: Any, tmp_pat
     firmware = read_firmware(pipeline.firmware)
     (tmp_path / "rlcc_monitor.h").write_text(header(firmware))
     shutil.copy(firmware.folder / "rlcc_policy.h", tmp_path)
-    sample, records = sample_type(firmware), firmware.vectors.records
-    given = np.zeros(len(firmware.vectors), sample)
+    sample, records = sample_type(firmware), vectors_of(firmware).records
+    given = np.zeros(len(vectors_of(firmware)), sample)
     for name in sample.names or ():
         given[name] = records[name]
     (tmp_path / "given.bin").write_bytes(given.tobytes())

@@ -24,7 +24,7 @@ from decision.policy.deciders import load_decider
 from decision.policy.input_layout import InputLayout
 from decision.policy.policy import Policy
 from decision.policy.student import NAME, load_student
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from rlcc import cli
 from rlcc.gate import gate
 from rlcc.gate.emission_check import emitted

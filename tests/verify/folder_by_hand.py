@@ -15,10 +15,11 @@ from decision.ir.interpret import evaluate
 from decision.ir.program import Program
 from decision.ir.program_json import program_to_json
 from emulator.build import Build
-from emulator.build import built as build_folder
-from emulator.profile import load_profile
+from emulator.core import core_executable
+from emulator.firmware_folder import built as build_folder
+from emulator.profile import Profile, load_profile
 from verify.prover.certify import on_core
-from verify.trusted.calibrate import calibrate
+from verify.trusted.calibrate import Calibration, calibrate
 from verify.trusted.certificate import ASSUMPTIONS, FORMAT, subject_of
 from verify.trusted.costs import cycle_model
 
@@ -29,7 +30,12 @@ typedef struct { uint32_t request_sent_ns, response_ns, cnp_count, nack_count, s
 typedef struct { uint32_t recip, low, high, initial; } params_t;
 """
 Input = Mapping[str, int]
-calibrated = cache(calibrate)
+
+
+@cache
+def calibrated(profile: Profile) -> Calibration:
+    """Returns the calibration of an engine, measured once."""
+    return calibrate(profile, core_executable(profile.core))
 
 
 def whole(program: Program, given: Input) -> dict[str, int]:
@@ -51,9 +57,15 @@ def decided(program: Program, given: Input) -> dict[str, int]:
 
 
 def write_folder(
-    folder: Path, program: Program, source: str, vectors: list[Input], layout: Mapping[str, Any] | None = None
+    folder: Path,
+    program: Program,
+    source: str,
+    vectors: list[Input],
+    layout: Mapping[str, Any] | None = None,
+    part: Mapping[str, Any] | None = None,
 ) -> Path:
-    """A firmware folder around a program and C; the vectors' expectations are the program's."""
+    """A firmware folder around a program and C; the vectors' expectations are the program's. ``part``: more keys of the
+    program's file."""
     header = [f"event.{n}" for n in FLOW_RATE.event_names] + [f"params.{n}" for n in FLOW_RATE.param_names]
     header = ["kind", *header, *(f"context.{s.name}" for s in program.state)]
     header += [f"expect.{name}" for name in decided(program, {})]
@@ -63,7 +75,7 @@ def write_folder(
     for given in vectors:
         table.writerow(["by hand", *whole(program, given).values(), *decided(program, given).values()])
     with writing(folder, "firmware", details={"layout": layout or manifest_layouts(program)}) as work:
-        (work / "program.json").write_text(dump_json(program_to_json(program)))
+        (work / "program.json").write_text(dump_json({**program_to_json(program), **(part or {})}))
         (work / "rlcc_policy.c").write_text(TYPES + source)
         (work / "vectors.csv").write_text(text.getvalue())
     return folder

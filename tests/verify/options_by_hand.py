@@ -21,10 +21,10 @@ from decision.policy.policy import Header, Limits, Observation
 from decision.policy.start import Start
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
-from emulator.build import built
 from emulator.compile import compile_policy, link_program, toolchain
 from emulator.elf import Image, read_image
-from emulator.firmware import Firmware, read_firmware
+from emulator.firmware import Firmware
+from emulator.firmware_folder import built, read_firmware
 from emulator.profile import load_profile
 from verify.check import solver
 from verify.check.judge import Cut, Judge

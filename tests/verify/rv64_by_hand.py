@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from elftools.elf.elffile import ELFFile
@@ -108,6 +109,7 @@ def image_of(code: bytes, leaves: tuple[int, ...] = LEAVES) -> Image:
 
 
 def proved(image: Image, of: Program) -> Rv64Proof:
-    firmware = SimpleNamespace(layouts=LAYOUTS, vectors=vectors())
+    firmware = SimpleNamespace(layouts=LAYOUTS)
     engine = SimpleNamespace(limits=SimpleNamespace(stack_bytes=64))
-    return prove(SimpleNamespace(image=image, program=of, firmware=firmware, engine=engine))  # type: ignore[arg-type]
+    build: Any = SimpleNamespace(image=image, program=of, firmware=firmware, engine=engine)
+    return prove(build, vectors())

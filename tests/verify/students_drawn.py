@@ -14,7 +14,7 @@ from decision.artefact.output import writing
 from decision.policy.actions import Table
 from decision.policy.student import Student
 from emulator.build import Build
-from emulator.build import built as build_folder
+from emulator.firmware_folder import built as build_folder
 from emulator.profile import load_profile
 
 

@@ -11,6 +11,7 @@ from decision.policy.once_per_rtt import answers_of, decides_once
 from decision.policy.rate import multiplied
 from decision.policy.student import NAME
 from emulator.firmware import PROGRAM, Firmware
+from emulator.vectors import vectors_of
 from verify.behaviour import loops, steps
 from verify.behaviour.circles import Circles, circles, no_cycle
 from verify.behaviour.finding import Finding
@@ -79,7 +80,7 @@ def decide(
         if progress:
             progress(asked.kind)
         if isinstance(asked, Ascending):
-            findings = ascending(firmware.program, firmware.vectors.columns())
+            findings = ascending(firmware.program, vectors_of(firmware).columns())
         else:
             deciding = deciding or _Deciding(_loop(firmware))
             findings = deciding(asked)

@@ -19,7 +19,8 @@ from pathlib import Path
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, of_kind
 from decision.artefact.output import write_atomically
-from emulator.core import buildable
+from emulator.core import buildable, core_executable
+from emulator.vectors import vectors_of
 from verify.check.behaviour import behaviour_again
 from verify.check.on_core import calibrated_again
 from verify.check.proofs import Contradiction, Proofs
@@ -94,16 +95,18 @@ def judged(
     kept = None if proofs is None else Proofs()
     try:
         built = rebuilt(certificate, firmware)
+        vectors_of(built.firmware)  # no claim rests on them, but a folder that contradicts itself is bad input
         with _memory(limits.memory_bytes):
-            found = recheck(certificate, built, solver=solver, progress=progress, proofs=kept)
+            found = recheck(certificate, built, solver=solver, progress=progress, prove=kept.add if kept else None)
             behaviour_again(certificate.behaviour, built.firmware)
             if certificate.teacher is not None and teacher is not None:
                 distance_again(certificate.teacher, student_of(built.firmware), teacher, progress)
         if core:
-            calibrated_again(certificate, built, progress)
+            calibrated_again(certificate, built, core_executable(built.engine.core, progress), progress)
             found = replace(found, on_core=True)
         if proofs is not None and kept is not None:
             write_atomically(proofs, kept.archive())
+            found = replace(found, proved=kept.count, open_steps=kept.open_steps)
         return found
     except (Refused, InputError):
         raise

@@ -4,6 +4,7 @@ cost model; what is measured on the core is in ``verify.check.on_core``."""
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -11,13 +12,13 @@ from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened
 from decision.ir.interpret import evaluate
-from emulator.build import Build
-from emulator.build import built as build_folder
+from emulator.build import Build, build
+from emulator.compile import toolchain
+from emulator.firmware import firmware_of
 from emulator.layout import outputs
 from emulator.profile import Profile, core_version
 from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
-from verify.check.proofs import Proofs
 from verify.check.refused import Refused
 from verify.trusted.certificate import ASSUMPTIONS, Certificate, subject_of, witness_bytes
 from verify.trusted.costs import CycleModel, cycle_model
@@ -53,10 +54,10 @@ def recheck(
     *,
     solver: str = "bitwuzla",
     progress: Progress | None = None,
-    proofs: Proofs | None = None,
+    prove: Callable[[str], None] | None = None,
 ) -> Recheck:
-    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to. If ``proofs`` is
-    given, all that the solver finds impossible is proved there as well."""
+    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to. ``prove`` gets each
+    question that the solver finds impossible."""
     engine = built.engine
     model = cycle_model(engine)
     _same_subject(certificate, built)
@@ -64,7 +65,7 @@ def recheck(
     cuts = tuple(
         Cut(c.pc, c.holds, {name: (low, high) for name, (low, high) in c.bounds.items()}) for c in certificate.cuts
     )
-    oracle = Oracle(solver, prove=proofs.add if proofs else None)
+    oracle = Oracle(solver, prove=prove)
     entry = built.image.symbols[certificate.subject.entry]
     layouts = built.firmware.layouts
     judge = Judge(built.image, entry, built.program, layouts, cuts, model, engine.limits.stack_bytes, oracle)
@@ -99,8 +100,6 @@ def recheck(
         solver,
         engine.name,
         engine.hash(),
-        proofs.count if proofs else 0,
-        proofs.open_steps if proofs else 0,
     )
 
 
@@ -114,6 +113,15 @@ def rebuilt(certificate: Certificate, firmware: Path | Opened) -> Build:
     engine = validate(Profile, stated, "the certificate's engine profile")
     subject = certificate.subject
     return build_folder(firmware, profile=engine, compiler=subject.compiler, opt=subject.flags[-1])
+
+
+def build_folder(firmware: Path | Opened, *, profile: Profile, compiler: str, opt: str) -> Build:
+    """Returns a firmware folder, compiled. Raises ``Refused`` if its program has a network."""
+    return build(firmware_of(firmware, _no_network), toolchain(profile, compiler, opt))
+
+
+def _no_network(_: object) -> NoReturn:
+    raise Refused("the program has a network, whose meaning this checker does not know")
 
 
 def _same_subject(certificate: Certificate, built: Build) -> None:

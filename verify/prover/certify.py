@@ -9,11 +9,11 @@ import numpy as np
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
 from emulator.build import Build
-from emulator.core import Progress
+from emulator.core import Progress, core_executable
+from emulator.core_run import run_on_core
 from emulator.firmware import ENTRY
 from emulator.layout import Columns, outputs
-from emulator.rtl_run import run_on_core
-from emulator.vectors import computed
+from emulator.vectors import computed, vectors_of
 from verify.code.failures import Failure
 from verify.prover.cuts import cuts_of
 from verify.prover.prove import Limits, Proof, attempt
@@ -76,7 +76,7 @@ def certify(build: Build, *, progress: Progress | None = None) -> Verification:
         return Verification(build, proof, cuts, None, None, refuted, None, "")
     if progress:
         progress("calibrating the cost model")
-    calibration = calibrate(build.engine, progress=progress)
+    calibration = calibrate(build.engine, core_executable(build.engine.core, progress), progress=progress)
     witness = on_core(build, proof.worst.witness) if proof.worst.witness_cycles is not None else None
     problem = _problem(proof.worst, calibration, witness)
     certificate = None
@@ -110,7 +110,7 @@ def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]
     start = time.monotonic()
     firmware = build.firmware
     run, failures = attempt(
-        build.image, build.program, firmware.layouts, build.engine, model, Limits(), firmware.vectors
+        build.image, build.program, firmware.layouts, build.engine, model, Limits(), vectors_of(firmware)
     )
     worst = None if failures else run.worst()
     proof = run.proof(failures, worst, time.monotonic() - start)

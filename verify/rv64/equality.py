@@ -64,11 +64,12 @@ class Rv64Proof:
         return self.failure is None
 
 
-def prove(build: Build) -> Rv64Proof:
-    """Proves that the machine code of a build for an RV64 engine and its decision program are equal for all inputs."""
+def prove(build: Build, vectors: Vectors) -> Rv64Proof:
+    """Proves that the machine code of a build for an RV64 engine and its decision program are equal for all inputs.
+    ``vectors``: inputs that are tried first."""
     failure = None
     try:
-        proof = _Rv64Equality(build)
+        proof = _Rv64Equality(build, vectors)
     except Refused as error:
         return Rv64Proof(error.failure, 0, 0, 0, 0, 0)
     try:
@@ -86,10 +87,10 @@ def prove(build: Build) -> Rv64Proof:
 class _Rv64Equality:
     """One proof from beginning to end."""
 
-    def __init__(self, build: Build) -> None:
+    def __init__(self, build: Build, vectors: Vectors) -> None:
         self.program: Program = build.program
         self.layouts: Mapping[str, Layout] = build.firmware.layouts
-        self.vectors: Vectors = build.firmware.vectors
+        self.vectors = vectors
         self.parts = build.image, self.program, self.layouts
         self.stack_limit = build.engine.limits.stack_bytes
         self.execution = Rv64Execution(*self.parts, self.vectors.records, self.stack_limit)

@@ -1,13 +1,16 @@
 """The cycle model held to the RTL: random programs, every call's cycles and results on both.
 
-result = calibrate(load_profile("ibex-small"))        # Calibration(..., above=0, below=0)
+engine = load_profile("ibex-small")
+result = calibrate(engine, core_executable(engine.core))        # Calibration(..., above=0, below=0)
 
 The programs (``verify.trusted.calibrate_programs``) lack nothing that a decision may hold: every instruction in every
 neighbourhood, loads whose value is used at once, accesses before jumps, calls. Each runs on many inputs, so that its
 branches go both ways.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +19,10 @@ from decision.artefact import temporary
 from decision.artefact.errors import InputError
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program, toolchain
-from emulator.core import Progress
 from emulator.elf import Image, LoadedSection, read_image
 from emulator.memory_map import Block
 from emulator.profile import Profile, core_version
-from emulator.rtl_run import run_on_core
+from emulator.rtl_run import run_executable
 from verify.trusted.calibrate_programs import WORDS, random_program
 from verify.trusted.costs import CycleModel, cycle_model
 from verify.trusted.execute import Simulator
@@ -59,14 +61,16 @@ class Calibration:
 
 def calibrate(
     profile: Profile,
+    executable: Path,
     *,
     programs: int = 40,
     calls: int = 32,
     seed: int = 0,
     model: CycleModel | None = None,
-    progress: Progress | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Calibration:
-    """Run random programs on the core and in the simulator; the same seed makes the same programs."""
+    """Runs random programs on the core, ``executable`` (emulator.core), and in the simulator; the same seed makes the
+    same programs."""
     model = model or cycle_model(profile)
     rng = np.random.default_rng(seed)
     stub = _stub(profile)
@@ -80,7 +84,7 @@ def calibrate(
         image = with_code(stub, random_program(rng, table))
         out, inputs = (_records(rng, calls) for _ in range(2))
         blocks = [Block("out", 4 * WORDS, writable=True), Block("in", 4 * WORDS, writable=False)]
-        run = run_on_core(image, ENTRY, profile, [(blocks[0], out), (blocks[1], inputs)])
+        run = run_executable(executable, image, ENTRY, profile, [(blocks[0], out), (blocks[1], inputs)])
         if run.fault is not None:
             raise InputError(f"profile {profile.name} does not run random program {n} of seed {seed}: {run.fault.text}")
         simulator = Simulator(image, ENTRY, profile, blocks, model)

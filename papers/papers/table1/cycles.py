@@ -8,11 +8,13 @@ import numpy as np
 
 from decision.artefact.errors import InputError
 from emulator.compile import compile_sources, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.elf import Image, read_image
-from emulator.firmware import ENTRY, Firmware, read_firmware
+from emulator.firmware import ENTRY, Firmware
+from emulator.firmware_folder import read_firmware
 from emulator.profile import Profile
-from emulator.rtl_run import run_on_core
 from emulator.run import blocks
+from emulator.vectors import vectors_of
 
 COMPILER, OPTIMISATION = "clang", "-O2"
 
@@ -36,7 +38,7 @@ def _firmware(folder: Path) -> Firmware:
 @cache
 def _chosen(folder: Path, count: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     """Of the random vectors, evenly: edge vectors would count for what hardly ever happens."""
-    random = [n for n, kind in enumerate(_firmware(folder).vectors.kinds) if kind == "random"]
+    random = [n for n, kind in enumerate(vectors_of(_firmware(folder)).kinds) if kind == "random"]
     return np.array(random[:: max(1, len(random) // count)][:count], dtype=np.int64)
 
 

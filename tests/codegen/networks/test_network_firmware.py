@@ -26,10 +26,11 @@ from decision.ir.interpret import evaluate, trace
 from decision.ir.program_json import program_from_json
 from decision.policy.deciders import load_pupil
 from decision.policy.records import Trajectories
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.host import host_compilers, run_on_host
 from emulator.run import emulate
 from emulator.shared_library import shared_library
+from emulator.vectors import vectors_of
 from netsim import simulate
 from netsim.policies import Installed, compiled
 
@@ -212,16 +213,16 @@ def test_vectors_reach_both_sides_of_whatever_the_network_does(folders):
     firmware = read_firmware(folders["lstm"])
     program = load_pupil(folders["lstm"]).program()
     network = program.network
-    columns = {f"context.{k}": v for k, v in firmware.vectors.columns()[2].items()}
+    columns = {f"context.{k}": v for k, v in vectors_of(firmware).columns()[2].items()}
     for k in range(3):
         assert {-128, 127} <= set(columns[f"context.hidden_{k}"].tolist())
         assert {-32768, 32767} <= set(columns[f"context.cell_{k}"].tolist())
-    values = trace(program, *firmware.vectors.columns())
+    values = trace(program, *vectors_of(firmware).columns())
     seen = cases(network, np.stack([values[a] for a in inputs_of(program)], axis=1))
     gates = seen[:, network.layers[0].matrix.shape[0] :][:, : 4 * network.units]
     both = [{-1, 1} <= set(np.sign(column).tolist()) for column in gates.T]
     assert sum(both) >= 0.7 * len(both)  # some gates know one side only
-    kinds = {kind.split(" ")[0] for kind in firmware.vectors.kinds}
+    kinds = {kind.split(" ")[0] for kind in vectors_of(firmware).kinds}
     assert {"network:walk", "network:case", "network:cells", "random", "random:any"} <= kinds
 
 

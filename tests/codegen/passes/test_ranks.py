@@ -17,8 +17,9 @@ from decision.ir.interpret import evaluate
 from decision.ir.program import Op, Program
 from decision.ir.ranks import RANK, same_decision, with_values
 from decision.policy.student import Student
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.host import run_on_host
+from emulator.vectors import vectors_of
 from rlcc.gate.emission_check import checked_program
 
 STEPS = 60
@@ -91,7 +92,7 @@ def test_the_c_does_what_the_program_does_for_corrupted_contexts_too(
     firmware = read_firmware(folder)
     names = [s.name for s in firmware.program.state if s.name.endswith(RANK)]
     assert names
-    context = firmware.vectors.columns()[2]
+    context = vectors_of(firmware).columns()[2]
     assert max(context[name].max() for name in names) > 200
     assert run_on_host(folder).passed
     _, program = checked_program(firmware.manifest)

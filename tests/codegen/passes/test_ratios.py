@@ -19,7 +19,7 @@ from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.quotients import Division, divided, division_of
 from decision.ir.ranks import same_decision, with_values
 from decision.policy.student import Student
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.host import run_on_host
 from rlcc.gate.emission_check import checked_program
 

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from emulator import fast
 from emulator.compile import compile_policy, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.elf import Image, read_image
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.profile import Profile, load_profile
-from emulator.rtl_run import RtlRun, run_on_core
+from emulator.rtl_run import RtlRun
 
 WORDS = 16  # of each block
 FRAME = 32  # bytes of stack: seven words of the body's, and ra

@@ -18,9 +18,11 @@ from decision.artefact.output import writing
 from emulator import fast
 from emulator.decider import rtl_decider
 from emulator.fast import FastDecider
-from emulator.firmware import Firmware, read_firmware
+from emulator.firmware import Firmware
+from emulator.firmware_folder import read_firmware
 from emulator.profile import Profile
 from emulator.run import emulate
+from emulator.vectors import vectors_of
 
 U64, U32P, P = ctypes.c_uint64, ctypes.POINTER(ctypes.c_uint32), ctypes.c_void_p
 
@@ -50,7 +52,7 @@ def decide_all(engine: FastDecider, firmware: Firmware) -> tuple[list[int], list
     """Cycles, rates and contexts of all vectors, one call of the C function each."""
     seam = Seam.from_address(engine.address)
     cycles, rates, contexts = [], [], []
-    for flow, event, params in zip(*firmware.vectors.records.values(), strict=True):
+    for flow, event, params in zip(*vectors_of(firmware).records.values(), strict=True):
         context, rate = ctypes.create_string_buffer(flow.tobytes(), seam.context_bytes), ctypes.c_uint32()
         cycles.append(seam.decide(seam.self, context, event.tobytes(), params.tobytes(), ctypes.byref(rate)))
         rates.append(rate.value)
@@ -67,7 +69,7 @@ def test_the_seam_decides_as_the_core_does(folder: Path) -> None:
         assert engine.clock_mhz == 330
         assert seam.fault(seam.self) == b""
         cycles, rates, contexts = decide_all(engine, firmware)
-    expected, left = firmware.vectors.expected, np.frombuffer(b"".join(contexts), firmware.layouts["context"].dtype)
+    expected, left = vectors_of(firmware).expected, np.frombuffer(b"".join(contexts), firmware.layouts["context"].dtype)
     assert rates == expected["rate_q20"].tolist()
     assert all((left[s.name] == expected[f"context.{s.name}"]).all() for s in firmware.program.state)
     assert report.cycles is not None
@@ -80,7 +82,7 @@ def test_the_seam_finds_the_caches_as_the_core_does(folder: Path) -> None:
     profile = engine("ibex-maxperf", fetch=(512, 32, 2, 60), data=(256, 32, 2, 60))
     where = folder.parent / "engine.toml"
     where.write_text(toml(profile))
-    vectors = firmware.vectors
+    vectors = vectors_of(firmware)
     with fast.decider(folder, profile) as ours, rtl_decider(folder, where) as theirs:
         seams = [Seam.from_address(d.address) for d in (ours, theirs)]
         flows = [[ctypes.create_string_buffer(ours.context_bytes) for _ in range(3)] for _ in seams]

@@ -11,9 +11,11 @@ from codegen.lower import Options
 from decision.artefact.output import writing
 from emulator.compile import compile_sources, find_gcc, link_program, toolchain
 from emulator.elf import read_image
-from emulator.firmware import ENTRY, Firmware, read_firmware
+from emulator.firmware import ENTRY, Firmware
+from emulator.firmware_folder import read_firmware
 from emulator.profile import Profile
 from emulator.run import blocks
+from emulator.vectors import vectors_of
 
 SMALL, MAXPERF = engine("ibex-small"), engine("ibex-maxperf")
 CACHED = engine("ibex-maxperf", fetch=(1024, 32, 2, 60), data=(1024, 32, 2, 60))
@@ -40,7 +42,7 @@ def emitted(student: str, folder: Path, form: str) -> Firmware:
 def compare(firmware: Firmware, compiler: str, opt: str, profile: Profile, folder: Path) -> None:
     policy = compile_sources(firmware.sources, toolchain(profile, compiler, opt), folder=folder)
     image = read_image(link_program(policy, ENTRY, profile, folder))
-    vectors = firmware.vectors
+    vectors = vectors_of(firmware)
     records = blocks(firmware)
     pair = both(image, profile, records, ENTRY)
     assert pair.rtl.fault is None

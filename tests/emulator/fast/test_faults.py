@@ -5,8 +5,8 @@ from programs import both, engine, inputs, linked
 
 from decision.artefact.errors import InputError
 from emulator import fast
+from emulator.core_run import run_on_core
 from emulator.profile import Profile, load_profile
-from emulator.rtl_run import run_on_core
 
 FAULTS = {
     "sw a0, 4(a1); nop; ret": "a const structure",

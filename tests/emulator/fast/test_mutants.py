@@ -11,10 +11,11 @@ import pytest
 from programs import Pair, both, engine, inputs, linked
 
 from emulator import fast
+from emulator.core_run import run_on_core
 from emulator.elf import Image
 from emulator.fast.machine import STATES
 from emulator.profile import Profile
-from emulator.rtl_run import RtlRun, run_on_core
+from emulator.rtl_run import RtlRun
 
 ASPECTS = """
 mv t6, a0

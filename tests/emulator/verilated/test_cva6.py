@@ -14,13 +14,14 @@ from pydantic import ValidationError
 
 from decision.artefact.errors import InputError
 from emulator.compile import compile_policy, find_gcc, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.decider import rtl_decider
 from emulator.elf import read_image
 from emulator.job import State
 from emulator.memory_map import Block
 from emulator.objects import check_code
 from emulator.profile import Cva6Core, OwnCache, Profile, load_profile
-from emulator.rtl_run import RtlRun, run_on_core
+from emulator.rtl_run import RtlRun
 from emulator.run import emulate
 from emulator.verilated.cva6 import NO_TRACE, _constants, _edited
 

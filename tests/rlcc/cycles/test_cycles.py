@@ -10,7 +10,7 @@ from codegen.emit import emit
 from codegen.lower import Options
 from decision.artefact.output import writing
 from decision.ir.forest import oblivious
-from emulator.build import built
+from emulator.firmware_folder import built
 from rlcc import cli
 from rlcc.cycles.flame import flame
 from rlcc.cycles.measure import measure

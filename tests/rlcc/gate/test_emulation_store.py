@@ -10,7 +10,8 @@ import pytest
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from decision.artefact.output import writing
-from emulator.build import Build, built
+from emulator.build import Build
+from emulator.firmware_folder import built
 from emulator.report import EmulationReport, from_json
 from emulator.run import run_vectors
 from rlcc.gate.check_cache import Remembered

@@ -17,7 +17,7 @@ from decision.artefact.manifest import opened
 from decision.policy.student import load_student
 from emulator.build import Build
 from emulator.compile import Toolchain
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from emulator.host import HostReport
 from emulator.report import Cycles, EmulationReport
 from emulator.tree_inputs import tree_inputs

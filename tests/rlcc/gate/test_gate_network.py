@@ -21,7 +21,7 @@ from decision.artefact.manifest import opened
 from decision.policy.deciders import decider_file, load_decider, load_pupil
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories
-from emulator.build import built
+from emulator.firmware_folder import built
 from rlcc.cli import main
 from rlcc.gate.teacher_match import actions, compare, given_rollouts
 from teachers.load import load

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from decision.artefact.documents import dump_json
 from decision.policy.neighbourhood import Around
-from emulator.build import built
+from emulator.firmware_folder import built
 from rlcc import cli
 from rlcc.gate.certified import certified
 from rlcc.gate.check_cache import Remembered

@@ -25,7 +25,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.build import Build
-from emulator.build import built as build_folder
+from emulator.firmware_folder import built as build_folder
 from emulator.profile import load_profile
 from rlcc.commands.verify import command
 from rlcc.gate.certificate_check import without_idle_cuts

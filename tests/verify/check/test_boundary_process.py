@@ -27,7 +27,8 @@ HOLDS = Recheck(100, True, 8, 17, 5, 3, "bitwuzla", "ibex-small", "0")
 ROOT = Path(__file__).resolve().parents[3]
 ANYTHING: Any = SimpleNamespace(behaviour=["a property"], teacher=None)
 OPENED: Any = "what was read of a folder"
-BUILT: Any = SimpleNamespace(firmware="the firmware")
+BUILT: Any = SimpleNamespace(firmware="the firmware", engine=SimpleNamespace(core="its core"))
+EXECUTABLE = Path("the core")
 TEACHER: Any = "a teacher"
 
 
@@ -43,6 +44,8 @@ class Steps:
         monkeypatch.setattr(boundary, "rebuilt", self.step("rebuilt", BUILT))
         monkeypatch.setattr(boundary, "recheck", self.step("recheck", HOLDS))
         monkeypatch.setattr(boundary, "calibrated_again", self.step("calibrated_again", None))
+        monkeypatch.setattr(boundary, "core_executable", lambda *asked: {("its core", print): EXECUTABLE}.get(asked))
+        monkeypatch.setattr(boundary, "vectors_of", lambda firmware: firmware)
         monkeypatch.setattr(boundary, "behaviour_again", self.step("behaviour_again", None))
 
     def step(self, name: str, result: Any) -> Callable[..., Any]:
@@ -74,9 +77,9 @@ def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Step
     ]
     assert [step[:3] for step in steps.seen] == [
         ("rebuilt", (ANYTHING, Path("folder")), {}),
-        ("recheck", (ANYTHING, BUILT), {"solver": "cvc5", "progress": print, "proofs": None}),
+        ("recheck", (ANYTHING, BUILT), {"solver": "cvc5", "progress": print, "prove": None}),
         ("behaviour_again", (["a property"], "the firmware"), {}),
-        ("calibrated_again", (ANYTHING, BUILT, print), {}),
+        ("calibrated_again", (ANYTHING, BUILT, EXECUTABLE, print), {}),
     ]
 
 
@@ -111,8 +114,18 @@ def test_proofs_are_written_of_what_holds_and_of_nothing_else(steps: Steps, tmp_
     assert not archive.exists()
     del steps.raising["behaviour_again"]
     judged(ANYTHING, Path("folder"), "cvc5", print, CheckLimits(), archive)
-    (kept,) = [named["proofs"] for name, _, named, _ in steps.seen[-4:] if name == "recheck"]
-    assert archive.read_bytes() == kept.archive()
+    (prove,) = [named["prove"] for name, _, named, _ in steps.seen[-4:] if name == "recheck"]
+    assert archive.read_bytes() == prove.__self__.archive()
+
+
+def test_vectors_that_contradict_the_program_are_bad_input(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    def contradicting(firmware: Any) -> Any:
+        raise InputError(f"vectors of {firmware}")
+
+    monkeypatch.setattr(boundary, "vectors_of", contradicting)
+    with pytest.raises(InputError, match=BUILT.firmware):
+        steps.judged()
+    assert [name for name, *_ in steps.seen] == ["rebuilt"]
 
 
 FAILURES: dict[str, tuple[Exception, type[Exception], str]] = {

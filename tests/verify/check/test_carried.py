@@ -20,9 +20,9 @@ from decision.ir.forest import oblivious
 from decision.policy.features import history_features
 from decision.policy.features.feature import Feature
 from decision.policy.student import Student
-from emulator.build import built
 from emulator.compile import find_gcc
-from emulator.firmware import Firmware, read_firmware
+from emulator.firmware import Firmware
+from emulator.firmware_folder import built, read_firmware
 from emulator.profile import load_profile
 from verify.prover.certify import _prove
 from verify.prover.prove import prove

@@ -3,6 +3,7 @@
 import itertools
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -160,6 +161,7 @@ def test_a_bound_above_the_claim_needs_every_dearer_chain_impossible(found: Foun
 
 SUBJECT: dict[str, Any] = {"firmware": "a", "compiler": "clang", "files": {"source": "1", "program": "2"}}
 ENGINE = load_profile("ibex-small")
+CORE = Path("the core")
 MODEL = cycle_model(ENGINE)
 
 
@@ -235,8 +237,8 @@ def test_a_bounding_model_may_be_above_the_core() -> None:
 def test_the_cost_model_is_measured_again_and_must_be_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
 
-    def measured(profile: Any, progress: Any) -> Any:
-        asked.append((profile, progress))
+    def measured(profile: Any, executable: Path, progress: Any) -> Any:
+        asked.append((profile, executable, progress))
         return SimpleNamespace(to_json=lambda: {"above": 0})
 
     def stated(above: int, rtl_cycles: int = 100) -> Any:
@@ -246,7 +248,7 @@ def test_the_cost_model_is_measured_again_and_must_be_what_is_said(monkeypatch: 
 
     run = SimpleNamespace(fault=None, cycles=np.array([100]))
     monkeypatch.setattr(on_core, "calibrate", measured)
-    monkeypatch.setattr(on_core, "run_on_core", lambda *given: asked.append(given) or run)
+    monkeypatch.setattr(on_core, "run_executable", lambda *given: asked.append(given) or run)
     block, words = SimpleNamespace(name="event"), np.array([(7,)], dtype=[("a", "<u4")])
     built: Any = SimpleNamespace(
         engine=ENGINE,
@@ -256,18 +258,19 @@ def test_the_cost_model_is_measured_again_and_must_be_what_is_said(monkeypatch: 
         image="the image",
     )
     said: list[str] = []
-    calibrated_again(stated(0), built, said.append)
-    assert asked[0] == (ENGINE, said.append)
-    image, entry, engine, ((of, record),) = asked[1]
+    calibrated_again(stated(0), built, CORE, said.append)
+    assert asked[0] == (ENGINE, CORE, said.append)
+    executable, image, entry, engine, ((of, record),) = asked[1]
+    assert executable == CORE
     assert (image, entry, engine, of, record.tolist()) == ("the image", "rlcc_decide", ENGINE, block, [(7,)])
     with pytest.raises(Refused, match=r"measured .*certificate"):
-        calibrated_again(stated(1), built)
+        calibrated_again(stated(1), built, CORE)
     for other in (99, 101):
         with pytest.raises(Refused, match=f"witness .*: 100 cycles; .*{other} cycles"):
-            calibrated_again(stated(0, other), built)
+            calibrated_again(stated(0, other), built, CORE)
     run.fault = SimpleNamespace(text="a trap")
     with pytest.raises(Refused, match=r"witness .*: a trap"):
-        calibrated_again(stated(0), built)
+        calibrated_again(stated(0), built, CORE)
 
 
 def test_the_folder_is_compiled_as_the_certificate_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -19,7 +19,7 @@ from decision.policy.in_flight import InFlight
 from decision.policy.once_per_rtt import DECIDED, answers_of
 from decision.policy.start import Start
 from decision.policy.student import Student
-from emulator.firmware import read_firmware
+from emulator.firmware_folder import read_firmware
 from rlcc.gate.behaviour import decided_twice
 from verify.check.due import due_program
 from verify.check.refused import Refused

@@ -18,10 +18,11 @@ from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interfaces.grid import grid
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import Build
-from emulator.build import built as build_folder
+from emulator.firmware_folder import built as build_folder
 from emulator.layout import Layout, read_layouts
 from rlcc.commands.verify import command
 from verify.check.layout import fields_of
+from verify.check.recheck import build_folder as compiled
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prover.certify import on_core
@@ -113,6 +114,18 @@ def test_the_prover_says_what_it_cannot_follow(tmp_path: Path) -> None:
     proof = prove(b.image, program, b.firmware.layouts, ENGINE)
     assert [failure.kind for failure in proof.failures] == ["not-proved"]
     assert "sum of the" in proof.failures[0].text
+
+
+def test_a_program_with_a_network_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    """The checker has no meaning for networks: without the part, the very folder is compiled."""
+    program, source = overflowing()
+    for number, part in enumerate(({}, {"network": {}})):
+        folder = write_folder(tmp_path / f"{number}", program, source, [{}], part=part)
+        if part:
+            with pytest.raises(Refused, match="network"):
+                compiled(folder, profile=ENGINE, compiler="clang", opt="-O2")
+        else:
+            assert compiled(folder, profile=ENGINE, compiler="clang", opt="-O2").program == program
 
 
 def overflowing() -> tuple[Program, str]:

@@ -16,10 +16,12 @@ from decision.artefact.errors import InputError
 from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.build import Build
-from emulator.build import built as build_folder
+from emulator.core import core_executable
+from emulator.core_run import run_on_core
 from emulator.elf import Image, LoadedSection
+from emulator.firmware_folder import built as build_folder
 from emulator.profile import load_profile
-from emulator.rtl_run import run_on_core
+from emulator.vectors import vectors_of
 from verify.check import solver
 from verify.check.judge import Judge
 from verify.check.on_core import calibrated_again
@@ -53,7 +55,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Build:
 def content(built: Build) -> dict[str, Any]:
     """A certificate's content, made without the prover: the checker's own figures and the slowest vector."""
     judge = judge_of(built)
-    bound, vectors = judge.bound(), built.firmware.vectors
+    bound, vectors = judge.bound(), vectors_of(built.firmware)
     records = [(block, vectors.records[block.name]) for block in built.blocks]
     run = run_on_core(built.image, "rlcc_decide", built.engine, records)
     slowest = int(np.argmax(run.cycles))
@@ -65,7 +67,7 @@ def content(built: Build) -> dict[str, Any]:
             "profile": built.engine.meaning(),
             "core": "pythondata-cpu-ibex 0.0.post2937",
             "model": "exact",
-            "calibration": calibrate(built.engine, programs=2, calls=2).to_json(),
+            "calibration": calibrate(built.engine, core_executable(built.engine.core), programs=2, calls=2).to_json(),
         },
         "claims": {
             "equality": True,
@@ -268,15 +270,16 @@ def test_the_witness_is_measured_on_the_core_again(
     built: Build, content: dict[str, Any], by: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the cost model is only a bound, nothing else would look at these cycles."""
-    calibration = calibrate(built.engine, programs=2, calls=2)
+    core = core_executable(built.engine.core)
+    calibration = calibrate(built.engine, core_executable(built.engine.core), programs=2, calls=2)
     monkeypatch.setattr("verify.check.on_core.calibrate", lambda *_, **__: calibration)
-    calibrated_again(certificate(content), built)
+    calibrated_again(certificate(content), built, core)
     lie = put(content, ("claims", "worst_case", "rtl_cycles"), lambda v: v + by)
     with pytest.raises(Refused, match="witness on the"):
-        calibrated_again(certificate(lie), built)
+        calibrated_again(certificate(lie), built, core)
     lie = put(content, ("engine", "calibration", "calls"), lambda v: v + 1)
     with pytest.raises(Refused, match="cost model measured"):
-        calibrated_again(certificate(lie), built)
+        calibrated_again(certificate(lie), built, core)
 
 
 MALFORMED: dict[str, tuple[tuple[Any, ...], Callable[[Any], Any]]] = {
@@ -300,7 +303,7 @@ def test_a_malformed_certificate_is_refused_in_a_sentence(
 
 def test_a_bound_below_the_truth_is_refused(built: Build, content: dict[str, Any]) -> None:
     """A faster vector as the witness of a smaller bound: consistent, sealed, and wrong."""
-    vectors = built.firmware.vectors
+    vectors = vectors_of(built.firmware)
     records = [(block, vectors.records[block.name]) for block in built.blocks]
     run = run_on_core(built.image, "rlcc_decide", built.engine, records)
     fastest = int(np.argmin(run.cycles))
@@ -343,7 +346,7 @@ def test_no_flipped_bit_of_the_code_is_accepted_and_behaves_otherwise(
 
 def agrees(built: Build, image: Image, limit: int) -> None:
     """Every vector's result by the simulator, within the cycles."""
-    simulator, vectors = Simulator(image, "rlcc_decide", built.engine, built.blocks), built.firmware.vectors
+    simulator, vectors = Simulator(image, "rlcc_decide", built.engine, built.blocks), vectors_of(built.firmware)
     for n in range(0, len(vectors), 7):
         run = simulator.call([vectors.records[block.name][n].tobytes() for block in built.blocks])
         context = np.frombuffer(run.written["context"], built.firmware.layouts["context"].dtype)

@@ -12,7 +12,7 @@ from decision.ir.argmax import argmax
 from decision.ir.forest import Branch, Forest, Leaf
 from decision.ir.interfaces import QUEUE_MARKING
 from decision.ir.program import Op, Program, ProgramBuilder
-from emulator.build import built as build_folder
+from emulator.firmware_folder import built as build_folder
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prover.certify import certify

@@ -11,7 +11,8 @@ from options_by_hand import linked, without_example
 from bench.drawn.students import drawn
 from codegen.emit import emit
 from decision.artefact.output import writing
-from emulator.build import Build, built
+from emulator.build import Build
+from emulator.firmware_folder import built
 from verify.prover import forks
 from verify.prover.equality import Returns
 from verify.prover.expressions import UNKNOWN

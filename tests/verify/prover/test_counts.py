@@ -11,7 +11,7 @@ from decision.ir.forest import Branch, Forest, Leaf
 from decision.ir.interface import Knob, Signal, Uniform
 from decision.ir.interfaces import grid
 from decision.ir.program import Op, Program, ProgramBuilder
-from emulator.build import built as build_folder
+from emulator.firmware_folder import built as build_folder
 from verify.check.comparison_counts import counted
 from verify.check.recheck import recheck
 from verify.check.refused import Refused

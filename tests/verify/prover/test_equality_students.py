@@ -11,8 +11,8 @@ from codegen.lower import Options
 from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
-from emulator.build import built as build_folder
 from emulator.compile import find_gcc
+from emulator.firmware_folder import built as build_folder
 from emulator.profile import load_profile
 from verify.prover.prove import Limits, prove
 

@@ -8,7 +8,7 @@ from other_interfaces import emitted, printed
 from codegen.lower import Options
 from decision.ir.forest import Branch, Leaf, oblivious
 from decision.policy.model import GridFeature, Model
-from emulator.build import built as build_folder
+from emulator.firmware_folder import built as build_folder
 from emulator.profile import load_profile
 from verify.check.judge import Judge
 from verify.check.path_facts import Oracle

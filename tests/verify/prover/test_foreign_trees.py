@@ -11,7 +11,8 @@ from options_by_hand import without_example
 
 from bench.codegen.foreign_models import lightgbm_regressor
 from codegen.model_body import emit_model
-from emulator.build import Build, built
+from emulator.build import Build
+from emulator.firmware_folder import built
 from verify.prover.prove import Limits, Proof, prove
 from verify.prover.specialise import View
 

@@ -14,7 +14,7 @@ from codegen.lower import Options
 from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces import MLFQ_THRESHOLDS
 from decision.ir.program import Op, Program, ProgramBuilder
-from emulator.build import built as build_folder
+from emulator.firmware_folder import built as build_folder
 from verify.check import judge
 from verify.check.recheck import recheck
 from verify.check.refused import Refused

@@ -14,7 +14,7 @@ from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
 from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
 from decision.ir.program import Op, ProgramBuilder
-from emulator.build import built as build_folder
+from emulator.firmware_folder import built as build_folder
 from emulator.layout import Layout
 from verify.check.layout import fields_of
 from verify.check.recheck import recheck

@@ -15,7 +15,8 @@ from codegen.emit import emit
 from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.elf import Image
-from emulator.firmware import Firmware, read_firmware
+from emulator.firmware import Firmware
+from emulator.firmware_folder import read_firmware
 from verify.check.judge import Cut
 from verify.check.refused import Refused
 from verify.prover import cuts as cuts_module

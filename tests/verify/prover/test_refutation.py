@@ -12,6 +12,7 @@ from students_drawn import Drawn, built, grown
 
 from emulator.build import Build
 from emulator.elf import Image
+from emulator.vectors import vectors_of
 from verify.code.failures import Failure
 from verify.prover.concrete import Runner
 from verify.prover.explore import Explorer
@@ -35,7 +36,7 @@ def _judged(firmware: Build, mutants: list[tuple[str, Image]], *, vectors: bool)
 
     One may be left open: a clamp that is off by one changes a rounding of a product at one input of many millions.
     """
-    known = firmware.firmware.vectors if vectors else None
+    known = vectors_of(firmware.firmware) if vectors else None
     refuted, proved, unsure = 0, 0, list[tuple[str, Failure]]()
     for what, image in mutants:
         layouts = firmware.firmware.layouts
@@ -104,7 +105,7 @@ def test_both_sides_of_every_comparison_are_met() -> None:
 
 
 def test_where_the_solver_finds_no_slow_input_the_slowest_that_was_run_is_the_witness(joint: Build) -> None:
-    layouts, vectors = joint.firmware.layouts, joint.firmware.vectors
+    layouts, vectors = joint.firmware.layouts, vectors_of(joint.firmware)
     runner = Runner(joint.image, joint.program, layouts, joint.engine, cycle_model(joint.engine), ENTRY)
     slowest = runner.run(refute(runner, vectors, count=200).slowest).cycles
     explorer = Explorer(joint.program)

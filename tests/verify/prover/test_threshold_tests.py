@@ -11,7 +11,8 @@ from codegen.emit import emit
 from decision.artefact.output import writing
 from decision.ir.forest import Node, oblivious
 from emulator.elf import Image
-from emulator.firmware import Firmware, read_firmware
+from emulator.firmware import Firmware
+from emulator.firmware_folder import read_firmware
 from verify.check.judge import Cut
 from verify.check.refused import Refused
 from verify.prover.prove import Proof

@@ -12,7 +12,9 @@ from codegen.networks.body import emit_network
 from decision.artefact.errors import InputError
 from emulator.build import Build, build
 from emulator.compile import find_gcc, toolchain
-from emulator.firmware import ENTRY, argument_blocks, read_firmware
+from emulator.firmware import ENTRY, argument_blocks
+from emulator.firmware_folder import read_firmware
+from emulator.vectors import vectors_of
 from verify.code.failures import Failure
 from verify.ranges.bound import Bound, bounded
 from verify.trusted.costs import cycle_model
@@ -51,9 +53,9 @@ def test_no_vector_takes_longer_and_the_bound_is_near(
     made = of(folders[name], compiler, profile)
     found = bounded(made)
     assert isinstance(found, Bound), found
-    blocks, records = argument_blocks(made.firmware.layouts), made.firmware.vectors.records
+    blocks, records = argument_blocks(made.firmware.layouts), vectors_of(made.firmware).records
     simulator = Simulator(made.image, ENTRY, made.engine, blocks, cycle_model(made.engine))
-    rows = np.linspace(0, len(made.firmware.vectors) - 1, 60).astype(int)
+    rows = np.linspace(0, len(vectors_of(made.firmware)) - 1, 60).astype(int)
     runs = [simulator.call([records[block.name][row].tobytes() for block in blocks]) for row in rows]
     slowest = max(run.cycles for run in runs)
     assert slowest <= found.cycles <= 1.05 * slowest

@@ -7,10 +7,11 @@ import pytest
 from other_interfaces import PROGRAMS, emitted
 
 from decision.artefact.errors import InputError
-from emulator.build import built
+from emulator.core import core_executable
+from emulator.firmware_folder import built
 from emulator.profile import PROFILE_FOLDER, Profile, load_profile
 from verify.prover.certify import certify
-from verify.trusted.calibrate import calibrate
+from verify.trusted.calibrate import Calibration, calibrate
 from verify.trusted.calibrate_programs import encode
 from verify.trusted.costs import CycleModel, cycle_model
 from verify.trusted.machine import Instruction, decode
@@ -21,6 +22,12 @@ def i(name: str, rd: int = 0, rs1: int = 0, rs2: int = 0, imm: int = 0) -> Instr
 
 
 LOAD, USE, STORE = i("lw", 5, 10), i("add", 6, 7, 5), i("sw", rs1=10, rs2=5)
+
+
+def calibrated(profile: Profile, *, programs: int, calls: int, model: CycleModel | None = None) -> Calibration:
+    return calibrate(profile, core_executable(profile.core), programs=programs, calls=calls, model=model)
+
+
 SMALL, MAXPERF = (cycle_model(load_profile(name)) for name in ("ibex-small", "ibex-maxperf"))
 
 
@@ -88,7 +95,7 @@ def test_a_model_says_whether_it_is_exact(
 
 @pytest.mark.parametrize("name", ["ibex-small", "ibex-maxperf", "connectx6dx-proxy"])
 def test_the_shipped_engines_take_exactly_what_the_model_says(name: str) -> None:
-    found = calibrate(load_profile(name), programs=12, calls=12)
+    found = calibrated(load_profile(name), programs=12, calls=12)
     assert (found.model, found.above, found.below, found.wrong) == ("exact", 0, 0, 0)
     assert found.holds
     assert found.instructions > 5000
@@ -98,7 +105,7 @@ def test_the_shipped_engines_take_exactly_what_the_model_says(name: str) -> None
     ("name", "fetch", "data"), [("ibex-small", 0, 2), ("ibex-maxperf", 0, 2), ("ibex-small", 1, 1)]
 )
 def test_wait_states_are_exact_or_bounded(tmp_path: Path, name: str, fetch: int, data: int) -> None:
-    found = calibrate(profile_with(tmp_path, name, fetch, data), programs=6, calls=8)
+    found = calibrated(profile_with(tmp_path, name, fetch, data), programs=6, calls=8)
     assert found.holds
     assert (found.model == "exact") == (fetch == 0)
 
@@ -117,7 +124,7 @@ def test_wait_states_are_exact_or_bounded(tmp_path: Path, name: str, fetch: int,
 )
 def test_a_wrong_figure_is_found(name: str, figure: dict[str, int]) -> None:
     model: CycleModel = replace(cycle_model(load_profile(name)), **figure)  # type: ignore[arg-type]
-    assert not calibrate(load_profile(name), programs=3, calls=4, model=model).holds
+    assert not calibrated(load_profile(name), programs=3, calls=4, model=model).holds
 
 
 OWN = """
@@ -141,7 +148,7 @@ def test_another_pipeline_is_provable_by_its_figures_alone(
     monkeypatch.setattr("decision.cores.FOLDER", tmp_path)
     model = cycle_model(other)
     assert (model.branch_taken, model.product, model.exact) == (branch_taken, 1, True)
-    assert calibrate(other, programs=6, calls=8).holds is holds
+    assert calibrated(other, programs=6, calls=8).holds is holds
     if holds:
         done = certify(built(emitted(PROGRAMS["queue without memory"], tmp_path / "firmware"), profile=other))
         assert done.certificate is not None, done.problem
@@ -164,5 +171,5 @@ def test_tables_behind_a_write_back_stage_have_no_model(tmp_path: Path) -> None:
 
 def test_the_same_seed_makes_the_same_calibration() -> None:
     engine = load_profile("ibex-small")
-    assert calibrate(engine, programs=2, calls=2) == calibrate(engine, programs=2, calls=2)
-    assert calibrate(engine, programs=2, calls=2).to_json()["core"] == "pythondata-cpu-ibex 0.0.post2937"
+    assert calibrated(engine, programs=2, calls=2) == calibrated(engine, programs=2, calls=2)
+    assert calibrated(engine, programs=2, calls=2).to_json()["core"] == "pythondata-cpu-ibex 0.0.post2937"

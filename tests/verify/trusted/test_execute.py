@@ -11,10 +11,10 @@ from unicorn.riscv_const import UC_RISCV_REG_A0, UC_RISCV_REG_A1, UC_RISCV_REG_A
 
 from emulator import memory_map
 from emulator.compile import compile_policy, link_program, toolchain
+from emulator.core_run import run_on_core
 from emulator.elf import Image, LoadedSection, read_image
 from emulator.memory_map import Block
 from emulator.profile import load_profile
-from emulator.rtl_run import run_on_core
 from verify.trusted.calibrate_programs import COMPUTE, encode, random_program
 from verify.trusted.execute import COMPUTED, CONDITIONS, ExecutionFault, Simulator
 from verify.trusted.machine import BRANCHES, IllegalInstruction, decode
