@@ -35,6 +35,8 @@ ROUNDS = 60
 MAX_BOXES = 1 << 24
 """Boxes that are looked at."""
 MAX_CELLS = 1 << 19
+MAX_KEYS = 1 << 62
+"""Above the keys of cells that a 64-bit integer holds."""
 PLACES = 1 << 17
 """Of boxes, at which the teacher is asked at once."""
 ROUNDING = 2.0**-23
@@ -227,11 +229,7 @@ class _Space:
         fresh = np.zeros((1, self.size), dtype=np.int64)
         waiting = self._told(fresh, fresh)
         while len(waiting[0]):
-            places, rows = np.unique(self._cells(waiting[0]), axis=0, return_inverse=True)
-            least = np.full((len(places), self.size), np.iinfo(np.int64).max)
-            most = -least
-            np.minimum.at(least, rows.reshape(-1), waiting[0])
-            np.maximum.at(most, rows.reshape(-1), waiting[1])
+            places, least, most = self._merged(*waiting)
             at = np.asarray([known.setdefault(place.tobytes(), len(known)) for place in places])
             if len(known) > MAX_CELLS:
                 raise Refused(f"there are more than {MAX_CELLS} cells of histories")
@@ -245,7 +243,22 @@ class _Space:
             waiting = self._followed(low[at[wider]], high[at[wider]], newest)
         return low, high
 
-    def _cells(self, rows: Integers) -> Integers:
+    def _merged(self, low: Integers, high: Integers) -> tuple[NDArray[np.int32], Integers, Integers]:
+        """Returns the cells [M, size] that hold the low ends of boxes [N, size], ascending, and for each cell the box
+        around its boxes."""
+        cells, key, keys = self._cells(low), np.zeros(len(low), dtype=np.int64), 1
+        for c in range(self.size):
+            count = len(self.cuts[c]) + 1
+            if keys * count >= MAX_KEYS:
+                key, keys = np.unique(key, return_inverse=True)[1].reshape(-1), len(low)
+            key, keys = key * count + cells[:, c], keys * count
+        order = np.argsort(key, kind="stable")
+        first = np.flatnonzero(np.diff(key[order], prepend=-1))
+        if not len(first):
+            return cells, low, high
+        return cells[order[first]], np.minimum.reduceat(low[order], first), np.maximum.reduceat(high[order], first)
+
+    def _cells(self, rows: Integers) -> NDArray[np.int32]:
         return np.stack([np.searchsorted(self.cuts[c], rows[:, c]) for c in range(self.size)], axis=1).astype(np.int32)
 
     def _told(self, low: Integers, high: Integers) -> tuple[Integers, Integers]:
@@ -258,7 +271,8 @@ class _Space:
         return low, high
 
     def _followed(self, low: Integers, high: Integers, newest: Integers) -> tuple[Integers, Integers]:
-        """Returns the successors of histories, whatever is seen: boxes, each of them once or a few times."""
+        """Returns the successors of histories, whatever is seen: one box at most for each cell and
+        each cell of the newest signals."""
         parts: list[tuple[Integers, Integers]] = [(low[:0], high[:0])]
         actions = [c for c in range(self.size) if self.past[c]]
         for cell in newest:
@@ -276,8 +290,7 @@ class _Space:
                     if actions:
                         row[:, actions[1:]], row[:, actions[0]] = ends[:, actions[:-1]], action
                     after.append(row)
-                pair = np.unique(np.concatenate(self._told(*after), axis=1), axis=0)
-                parts.append((pair[:, : self.size], pair[:, self.size :]))
+                parts.append(self._merged(*self._told(*after))[1:])
         return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 

@@ -190,3 +190,24 @@ def test_its_bound_over_a_box_is_below_everything_in_it(hidden: tuple[int, ...])
                 place = low + (high - low) * random.choice([0.0, 0.5, 1.0], (200, 4))
                 output, error = theirs.outputs(place)
                 assert (least <= sign * output - 0.99 * error).all()
+
+
+@pytest.mark.parametrize("keys", [1 << 62, 200])
+def test_boxes_are_merged_by_the_cell_of_their_low_end(keys: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_KEYS", keys)
+    rng = np.random.default_rng(1)
+    space = _Space.__new__(_Space)
+    space.size, space.cuts = 4, [np.array([2, 5]), np.array([], dtype=np.int64), np.arange(0, 9, 2), np.array([7])]
+    low = rng.integers(0, 10, size=(500, 4))
+    high = low + rng.integers(0, 3, size=low.shape)
+    wanted: dict[tuple[int, ...], list[int]] = {}
+    for n, row in enumerate(low):
+        cell = tuple(sum(int(value > cut) for cut in space.cuts[c]) for c, value in enumerate(row))
+        wanted.setdefault(cell, []).append(n)
+    cells, least, most = space._merged(low, high)
+    assert [tuple(cell) for cell in cells.tolist()] == sorted(wanted)
+    for cell, *ends in zip(map(tuple, cells.tolist()), least, most, strict=True):
+        rows = wanted[cell]
+        assert (ends[0] == low[rows].min(axis=0)).all()
+        assert (ends[1] == high[rows].max(axis=0)).all()
+    assert len(space._merged(low[:0], high[:0])[0]) == 0
