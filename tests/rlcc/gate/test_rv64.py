@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from emulator import vectors
 from emulator.profile import load_profile
 from rlcc.gate import rv64
 from verify.code.failures import Failure
@@ -37,8 +38,11 @@ WRONG = Failure("wrong-result", 4096, "the return value is not the program's", {
 def test_a_difference_fails_and_where_a_proof_is_demanded_all_that_is_not_proved(
     monkeypatch, failure: Failure | None, demanded: bool, passed: bool
 ) -> None:
-    monkeypatch.setattr(equality, "prove", lambda build: replace(PROOF, failure=failure))
-    check = rv64.proved_rv64(SimpleNamespace(), demanded, lambda _: None)
+    build = SimpleNamespace(firmware="firmware")
+    monkeypatch.setattr(vectors, "vectors_of", {"firmware": "its vectors"}.__getitem__)
+    proofs = {(id(build), "its vectors"): replace(PROOF, failure=failure)}
+    monkeypatch.setattr(equality, "prove", lambda build, tried: proofs[id(build), tried])
+    check = rv64.proved_rv64(build, demanded, lambda _: None)
     assert (check.id, check.group, check.passed) == ("proof.rv64", "proof", passed)
     assert "cycles" in check.name
     if failure is not None:
