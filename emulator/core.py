@@ -46,6 +46,7 @@ CXX_FLAGS = ("-std=c++20", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DV
 CXX_FAST = ("-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden")  # evaluated every cycle
 CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation, and what of Verilator's runtime is linked
 SLOW = "__Slow"  # what Verilator calls files of code that runs once
+RUNTIME = "runtime.o"  # of Verilator: every core and every test bench is linked with it
 LARGE_BYTES = 200_000  # of a file that is compiled alone, beside others
 
 Progress = Callable[[str], None]
@@ -143,7 +144,6 @@ def _build(rtl: Rtl, folder: Path) -> None:
     # Most of a small file's compilation is Verilator's headers, so small files are compiled as one.
     groups = [
         *large,
-        all_of(folder / f"runtime{SLOW}.cpp", [root / "verilated.cpp", root / "verilated_threads.cpp"]),
         all_of(folder / "model.cpp", fast),
         all_of(folder / f"model{SLOW}.cpp", slow),
     ]
@@ -158,14 +158,31 @@ def _build(rtl: Rtl, folder: Path) -> None:
 
     files = [*groups, *programs.values()]
     with ThreadPoolExecutor(usable_cores()) as pool:
+        runtime = pool.submit(built_runtime)
         objects = dict(zip(files, pool.map(compile_one, files), strict=True))
-    shared = [str(objects[source]) for source in groups]
+    shared = [*(str(objects[source]) for source in groups), str(runtime.result())]
     for name, source in programs.items():
         kind = ["-shared"] if name == LIBRARY else []
         _run([cxx(), *kind, str(objects[source]), *shared, "-pthread", "-o", str(folder / name)], env, "the linker")
     for path in {*groups, *objects.values()}:
         path.unlink()
     shutil.rmtree(model)
+
+
+def built_runtime() -> Path:
+    """Returns the object file of Verilator's runtime, from the cache or compiled now."""
+    command, env = verilator()
+    root = Path(env["VERILATOR_ROOT"]) / "include"
+    flags = [*CXX_FLAGS, *CXX_SLOW]
+    versions = [version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
+
+    def build(folder: Path) -> None:
+        source = all_of(folder / "runtime.cpp", [root / "verilated.cpp", root / "verilated_threads.cpp"])
+        _run([cxx(), *flags, f"-I{root}", "-c", str(source), "-o", str(folder / RUNTIME)], env, "the C++ compiler")
+        source.unlink()
+
+    key = hashlib.sha256(json.dumps([flags, versions]).encode()).hexdigest()[:32]
+    return built_once("verilator-runtimes", key, build) / RUNTIME
 
 
 def all_of(file: Path, sources: Sequence[Path]) -> Path:

@@ -1,6 +1,5 @@
 """A firmware's vectors run through its Verilog by Verilator, in the test bench that is emitted with it."""
 
-import json
 import re
 import subprocess
 from collections.abc import Sequence
@@ -8,16 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decision.artefact import temporary
-from decision.artefact.build_cache import built_once
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import Opened, sha256
-from emulator.core import CXX_FLAGS, CXX_SLOW, all_of, cxx, verilator
+from decision.artefact.manifest import Opened
+from emulator.core import CXX_FLAGS, CXX_SLOW, all_of, built_runtime, cxx, verilator
 from emulator.firmware import VECTORS, prefix_of, under
-from emulator.tool_versions import version_line
 
 FOLDER = "rtl"
 MODULE, WRAPPER, BENCH = "rlcc_policy.v", "rlcc_axi_lite.v", "rlcc_policy_tb.cpp"
-RUNTIME = "runtime.o"
 SAID = re.compile(r"(\d+) of (\d+) differ, (\d+) clocks")
 
 
@@ -59,22 +55,6 @@ def built(place: Path, module: str, bench: str) -> Path:
     flags = [*CXX_FLAGS, *CXX_SLOW, *includes]
     _run([cxx(), *flags, str(unit), str(built_runtime()), "-pthread", "-o", "bench"], place, (0,))
     return place / "bench"
-
-
-def built_runtime() -> Path:
-    """Returns the object file of Verilator's runtime, from the cache or compiled now. Every test bench is linked with
-    it."""
-    command, env = verilator()
-    root = Path(env["VERILATOR_ROOT"]) / "include"
-    flags = [*CXX_FLAGS, *CXX_SLOW]
-    versions = [version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
-
-    def build(folder: Path) -> None:
-        source = all_of(folder / "runtime.cpp", [root / "verilated.cpp", root / "verilated_threads.cpp"])
-        _run([cxx(), *flags, f"-I{root}", "-c", str(source), "-o", RUNTIME], folder, (0,))
-        source.unlink()
-
-    return built_once("verilator-runtimes", sha256(json.dumps([flags, versions]).encode())[:32], build) / RUNTIME
 
 
 def _run(command: Sequence[str], place: Path, allowed: tuple[int, ...], env: dict[str, str] | None = None) -> str:

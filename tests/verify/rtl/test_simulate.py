@@ -7,10 +7,8 @@ import re
 
 import pytest
 
-from decision.artefact.build_cache import HASHES
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
-from verify.rtl import simulate as module
 from verify.rtl.simulate import simulate
 
 
@@ -31,23 +29,6 @@ def test_a_wrong_threshold_is_seen(firmware):
     assert changed != firmware.content(file)
     other = replace(firmware, contents={**firmware.contents, file: changed})
     assert simulate(other).differing > 0
-
-
-def test_verilators_runtime_is_compiled_once_for_its_flags(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    compiled = []
-
-    def compile_into(command, place, *_):
-        compiled.append(place / command[-1])
-        compiled[-1].touch()
-
-    monkeypatch.setattr(module, "_run", compile_into)
-    runtimes = {module.built_runtime() for _ in range(2)}
-    assert len(compiled) == len(runtimes) == 1
-    assert {path.name for path in runtimes.pop().parent.iterdir()} == {module.RUNTIME, HASHES}
-    monkeypatch.setattr(module, "CXX_SLOW", ("-O1", "-fPIC"))
-    module.built_runtime()
-    assert len(compiled) == 2
 
 
 def test_firmware_without_verilog_is_one_sentence(tmp_path, emitted_logic):
