@@ -31,16 +31,23 @@ def save_key(path: Path, seed: bytes = bytes(32)) -> Path:
     return path
 
 
-@pytest.fixture
-def signed(pipeline: Any, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def attested(pipeline: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a firmware, its certificate, the key and the envelope of `rlcc attest`."""
-    shutil.copytree(pipeline.firmware, tmp_path / "firmware")
-    shutil.copytree(pipeline.firmware.parent / PLACE.parent, tmp_path / PLACE.parent)
-    key = save_key(tmp_path / "signer.pem")
-    arguments = ["attest", tmp_path / "firmware", "--key", key, "--teacher", pipeline.teacher]
-    arguments += ["-o", tmp_path / "envelope.json"]
+    root = tmp_path_factory.mktemp("attested")
+    shutil.copytree(pipeline.firmware, root / "firmware")
+    shutil.copytree(pipeline.firmware.parent / PLACE.parent, root / PLACE.parent)
+    key = save_key(root / "signer.pem")
+    arguments = ["attest", root / "firmware", "--key", key, "--teacher", pipeline.teacher]
+    arguments += ["-o", root / "envelope.json"]
     assert cli.main([str(each) for each in arguments]) == 0
-    return tmp_path
+    return root
+
+
+@pytest.fixture
+def signed(attested: Path, tmp_path: Path) -> Path:
+    """A copy of the folder that a test may edit."""
+    return shutil.copytree(attested, tmp_path, dirs_exist_ok=True)
 
 
 def check(folder: Path) -> Check:

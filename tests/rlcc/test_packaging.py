@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,15 +34,20 @@ def environment(python: str, machine: str) -> dict[str, str]:
     }
 
 
+@cache
+def locked(lock: str) -> list[Requirement]:
+    text = re.sub(r"\\\n", " ", LOCKS[lock].read_text())
+    return [Requirement(line.split("--hash")[0].strip()) for line in text.splitlines() if line and line[0] != "#"]
+
+
+@cache
 def pins(lock: str, python: str, machine: str = "x86_64") -> dict[str, str]:
     """Name -> version that the lock holds for a Python on a Linux machine."""
     pinned = {}
-    for line in re.sub(r"\\\n", " ", LOCKS[lock].read_text()).splitlines():
-        if line and not line.startswith("#"):
-            requirement = Requirement(line.split("--hash")[0].strip())
-            if requirement.marker is None or requirement.marker.evaluate(environment(python, machine)):
-                assert requirement.name not in pinned
-                pinned[requirement.name] = str(requirement.specifier).removeprefix("==")
+    for requirement in locked(lock):
+        if requirement.marker is None or requirement.marker.evaluate(environment(python, machine)):
+            assert requirement.name not in pinned
+            pinned[requirement.name] = str(requirement.specifier).removeprefix("==")
     return pinned
 
 
