@@ -1,5 +1,5 @@
 """Settings of all tests, rlcc's and the lab book's: reproducible Hypothesis runs, one compute thread a process (xdist
-uses the cores)."""
+uses the cores), one cache of the pinned clang."""
 
 import os
 
@@ -8,6 +8,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # read by torch and the BLAS when
 from hypothesis import HealthCheck, settings
 
 import teachers.mkl  # noqa: F401 - before any test imports torch
+from decision.artefact.cache import cache_folder
+
+# Tests that start zig themselves find the runtimes (30 CPU s to build) that rlcc has built for its own runs.
+os.environ.setdefault("ZIG_GLOBAL_CACHE_DIR", str(cache_folder() / "zig"))
 
 PROFILES = {"same": 35, "wide": 100, "explore": 2000}
 """Examples of a property that names no number. ``make test`` takes ``same``, ``make test-slow`` takes ``wide``.
