@@ -45,8 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             profile = load_profile(name)
             if not isinstance(profile.core, IbexCore):
                 raise InputError(f"profile {name} is a {profile.core.kind}; this proof reads an Ibex")
-            model, netlist = cycle_model(profile), ibex.netlist(profile.core)
+            model = cycle_model(profile)
             differences(InstructionCycles(), model)
+            netlist = ibex.netlist(profile.core)
             try:
                 found = timing(
                     netlist, ibex.VIEW, progress=lambda text: print(f"  {text}", file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@ Slow: further libraries, engines and options; the fast suite compares one of eac
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,7 @@ def test_a_peer_that_reads_the_library_says_what_it_says(other: OutsideExporter,
         pytest.skip("no exporter that reads it: make setup-exporters")
 
 
+@cache
 def several_outputs() -> OutsideExporter:
     return foreign_models.catboost_targets("catboost, 3 targets", SEED)
 

@@ -202,12 +202,20 @@ def test_a_witness_that_shows_less_is_refused(tmp_path: Path) -> None:
         checker.decide(forged(claim, 0, witness=witness | other))
 
 
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, list[PropertyClaim]]:
+    """A student whose properties need cells, circles and loops, as they were decided."""
+    return decided(drawn(6), tmp_path_factory.mktemp("limited"), *LIMITS)
+
+
 @pytest.mark.parametrize(
     ("module", "name"),
     [(cells, "MAX_CELLS"), (circles, "MAX_STATES"), (loops, "MAX_CONTEXTS"), (loops, "MAX_STATES")],
 )
-def test_what_is_too_large_is_refused(module: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    firmware, claims = decided(drawn(6), tmp_path, *LIMITS)
+def test_what_is_too_large_is_refused(
+    module: Any, name: str, limited: tuple[Any, list[PropertyClaim]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    firmware, claims = limited
     monkeypatch.setattr(module, name, 2)
     with pytest.raises(Refused):
         behaviour_again(claims, firmware)
