@@ -1,5 +1,6 @@
 """The checker's own proof of a distance: it agrees with the prover's, and refuses whatever is not so."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def pair(case: int) -> tuple[Student, Policy, dict[str, Any]]:
     return student(of, seed), of, weights(of, seed, gain=0.7)
 
 
+@cache
 def claimed(case: int, around: Around = AROUND) -> TeacherClaim:
     return distance(*pair(case), HASH, around)
 
