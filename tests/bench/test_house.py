@@ -7,8 +7,13 @@ import pytest
 from bench import house
 
 
-def test_the_picture_is_of_the_imports_there_are() -> None:
-    assert house.PICTURE.read_text() == house.draw(house.arrows()), "draw it anew: python -m bench.house"
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    return house.arrows()
+
+
+def test_the_picture_is_of_the_imports_there_are(imports: dict[str, set[str]]) -> None:
+    assert house.PICTURE.read_text() == house.draw(imports), "draw it anew: python -m bench.house"
 
 
 def test_every_package_stands_in_it() -> None:
@@ -16,8 +21,7 @@ def test_every_package_stands_in_it() -> None:
     assert packages == house.HOLDS.keys()
 
 
-def test_another_import_is_another_picture() -> None:
-    imports = house.arrows()
+def test_another_import_is_another_picture(imports: dict[str, set[str]]) -> None:
     more = {**imports, "verify": imports["verify"] | {"codegen"}}
     assert house.draw(more) != house.draw(imports)
 

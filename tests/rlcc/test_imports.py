@@ -127,7 +127,8 @@ def test_a_wrong_import_is_seen(tmp_path: Path, room: str, line: str) -> None:
 @pytest.mark.parametrize("folder", [*MAY_IMPORT, "bench", "tests", "docs"])
 def test_nothing_imports_the_lab_book(folder: str) -> None:
     """papers/ is a project of its own that uses rlcc; nothing of rlcc uses it."""
-    assert not [path for path in sources(folder) if "papers" in imports(path)]
+    named = (path for path in sources(folder) if "papers" in path.read_text())
+    assert not [path for path in named if "papers" in imports(path)]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "papers").rglob("*.py")), ids=lambda path: path.stem)
