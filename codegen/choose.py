@@ -15,14 +15,13 @@ from codegen.grouping import groupings
 from codegen.joint import Group, array_of, join, packed, size_of, thresholds_of
 from codegen.walk import Walk
 from decision.artefact.errors import InputError
+from decision.ir.forest import MAX_COMBINATIONS
 
 OBJECTIVES = ("worst", "mean", "size")
 
 MAX_ENTRIES = 1 << 16
 MAX_QUESTIONS = 8
 """Of a tree in the index form: 256 entries."""
-FOLLOWED = 400_000
-"""So many combinations of cells a proof follows (``verify.prover.prove.Limits.lanes``)."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def choose(walk: Walk, engine: CostModel, limits: Limits, *, optimise: str = "wo
     allowed = [c for c in candidates if _within(c, limits)]
     if not allowed:
         raise InputError(_too_tight(candidates, limits, engine))
-    if optimise != "size" and size_of(thresholds_of(walk.trees)) > FOLLOWED:
+    if optimise != "size" and size_of(thresholds_of(walk.trees)) > MAX_COMBINATIONS:
         allowed = [c for c in allowed if not c.groups and not c.indexed] or allowed
     if optimise == "size":
         best = min(allowed, key=lambda c: (c.code_bytes + c.table_bytes, c.cycles))

@@ -9,6 +9,7 @@ tree, an integer with ``leaf_bits`` fraction bits. Nothing is rounded when it is
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ MAX_FEATURES, MAX_LEAVES = 256, 1 << 16
 """A window of 16 decisions of 16 features; 200 trees of depth 8, with room."""
 MAX_DEPTH = 120
 """C99 promises 127 levels of nested blocks (5.2.4.1)."""
+
+MAX_COMBINATIONS = 400_000
+"""Combinations of cells that a proof follows one by one, and up to which emit takes forms other than branches."""
 
 Question = tuple[int, int]
 """(feature, threshold): is ``feature > threshold``?"""
@@ -132,6 +136,11 @@ class Forest:
     def thresholds(self) -> dict[int, list[int]]:
         """The distinct thresholds of each feature, ascending: the edges that exactness is tested on."""
         return {feature: list(thresholds) for feature, thresholds in self._thresholds.items()}
+
+    @property
+    def combinations(self) -> int:
+        """How many cells the thresholds cut the features' values into, one of each feature combined with all others."""
+        return prod(len(thresholds) + 1 for thresholds in self._thresholds.values())
 
     @cached_property
     def _thresholds(self) -> dict[int, tuple[int, ...]]:

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from codegen import choose as module
-from codegen.choose import FOLLOWED, Choice, Limits, choose
+from codegen.choose import Choice, Limits, choose
 from codegen.engines import engine_named
 from codegen.joint import size_of, thresholds_of
 from codegen.walk import Feature, Sum, Walk
-from decision.ir.forest import oblivious
-from verify.prover.prove import Limits as Proof
+from decision.ir.forest import MAX_COMBINATIONS, oblivious
 
 IBEX = engine_named("ibex-small")
 
@@ -23,16 +22,12 @@ def many() -> Walk:
         questions = [(int(rng.integers(10)), int(rng.integers(1, 6))) for _ in range(5)]
         trees.append(oblivious(questions, [(int(leaf),) for leaf in rng.integers(-900, 900, 32)]))
     walk = Walk(tuple(Feature(f"f{k}", 0, 9) for k in range(10)), tuple(trees), (Sum(0),))
-    assert size_of(thresholds_of(walk.trees)) > FOLLOWED
+    assert size_of(thresholds_of(walk.trees)) > MAX_COMBINATIONS
     return walk
 
 
 def cheapest(choice: Choice) -> float:
     return min(cycles for _, cycles, _, _, allowed in choice.considered if allowed)
-
-
-def test_the_compiler_and_the_prover_mean_the_same_number_of_cells() -> None:
-    assert Proof().lanes == FOLLOWED
 
 
 def test_trees_with_too_many_cells_for_a_proof_are_branches_although_tables_are_cheaper(many: Walk) -> None:
@@ -42,7 +37,7 @@ def test_trees_with_too_many_cells_for_a_proof_are_branches_although_tables_are_
 
 
 def test_where_the_proof_reaches_the_cheapest_is_taken(many: Walk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FOLLOWED", size_of(thresholds_of(many.trees)))
+    monkeypatch.setattr(module, "MAX_COMBINATIONS", size_of(thresholds_of(many.trees)))
     choice = choose(many, IBEX, Limits())
     assert "joint" in choice.lowered.form
     assert choice.lowered.cycles == cheapest(choice)

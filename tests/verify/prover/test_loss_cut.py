@@ -1,5 +1,6 @@
 """A start with a cut by losses: its C is proved and judged equal to the program; each wrong one is refused by both."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import options_by_hand
@@ -31,6 +32,17 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
 
 def test_a_cut_is_proved_and_judged_equal(firmware: Firmware, tmp_path: Path) -> None:
     assert judge(firmware, options_by_hand.proved(firmware, tmp_path)).bound() > 0
+
+
+def test_its_certificate_holds_and_tells_what_two_words_compare_as(firmware: Firmware) -> None:
+    """Behind the clamp to the least rate the scaled rate was below it. A cut that does not say so is refused."""
+    image, proof, claimed = options_by_hand.certified(firmware)
+    assert proof.worst
+    assert 0 < judge(firmware, image, claimed).bound() <= proof.worst.bound
+    silent = tuple(replace(c, bounds={t: s for t, s in c.bounds.items() if not t.startswith("(slt")}) for c in claimed)
+    assert silent != claimed
+    with pytest.raises(Refused, match="another value"):
+        judge(firmware, image, silent).bound()
 
 
 @pytest.mark.parametrize("what", WRONG)

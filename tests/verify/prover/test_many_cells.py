@@ -4,6 +4,7 @@ Slow: the proof of five trees of depth 4; test_many_trees.py proves and forges s
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,20 @@ def test_a_lane_whose_cells_contradict_what_was_compared_by_name_is_one_that_no_
     limits = Limits(lanes=1_000, worst_seconds=0.0, inputs=200)
     assert limits.joined_above(program) == limits.many_cells
     assert prove(built.image, program, built.firmware.layouts, ENGINE, limits=limits).proved
+
+
+def test_more_lanes_than_cells_are_joined_without_being_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lane may know more than its cell, so that lanes are too many where cells are not."""
+    program = thresholds(9, 4)
+    folder = emitted(program, tmp_path / "firmware", printed(program, Options(form="branches"))[1])
+    built = build_folder(folder, profile=ENGINE)
+    limits = Limits(lanes=1_000, worst_seconds=0.0, inputs=200)
+    monkeypatch.setattr(Forest, "combinations", 1)
+    assert limits.joined_above(program) == limits.cells
+    assert prove(built.image, program, built.firmware.layouts, ENGINE, limits=limits).proved
+    hasty = replace(limits, many_cells=limits.cells)
+    (failure,) = prove(built.image, program, built.firmware.layouts, ENGINE, limits=hasty).failures
+    assert failure.kind == "too-large"
 
 
 def test_a_leaf_that_is_off_by_one_is_refuted(tmp_path: Path) -> None:
