@@ -106,7 +106,7 @@ def run_all(page: str, folder: Path, wanted: Callable[[Command], bool]) -> int:
         for words in command.parts():
             if words[0] == "cd":
                 there /= words[1]
-            elif words[0] == "rlcc":
+            elif words[0] == "rlcc" and words[1] != "train":  # a training needs a process that has computed nothing
                 os.chdir(there)
                 code = cli.main(words[1:])
             else:
