@@ -146,7 +146,8 @@ def print_verdict(verdict: Verdict, folder: Path) -> None:
     out.print()
     out.print(legend)
     color = {"PASS": "green", "QUICK PASS": "cyan", "FAIL": "red"}[verdict.outcome]
-    out.print(f"\n[bold {color}]{verdict.outcome}[/]  policy {escape(verdict.policy)} on {escape(verdict.profile)}")
+    judged_policy = f'policy "{escape(verdict.policy)}" on {escape(verdict.profile)}'
+    out.print(f"\n[bold {color}]{verdict.outcome}[/]  {judged_policy}")
     for line in lines_of(summary(verdict, folder), out.width):
         out.print(escape(line), soft_wrap=True)
 

@@ -67,7 +67,7 @@ def test_a_row_says_what_the_student_costs_and_whether_it_is_proved(runs: Path) 
     page = written(runs, verdict())
     assert row(page)[2:-1] == ["PASS", "2 of 2", "3", "2", "88", "93", "yes", "0.282", "1116", "1700", "8", "0.9"]
     assert "| rl-cc  |       - |       -1.25% |" in page
-    assert "\nPASS  policy p" in page
+    assert '\nPASS  policy "p"' in page
     assert "page: acc-groups, acc, " in page
 
 

@@ -62,7 +62,7 @@ def test_a_run_prints_each_stage_then_the_table_then_the_verdict(pipeline: Any, 
     assert stages(out) == list(STAGES)
     printed = out.partition("\n\n")[0].splitlines()
     assert [line for line in printed if len(line) > 80 and len(line.split()) > 2] == []  # a path stays whole
-    assert outcome(out).startswith("PASS  policy hand-made")
+    assert outcome(out).startswith('PASS  policy "hand-made"')
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ class Network:
     @staticmethod
     def of(policy: Policy, weights: Mapping[str, NDArray[np.float32]]) -> "Network":
         """InputError where a teacher is none of these, with the reason."""
-        named = f"no proof: the policy {policy.name}"
+        named = f'no proof: the policy "{policy.name}"'
         if policy.architecture.lstm is not None:
             raise InputError(f"{named} is an LSTM, whose memory depends on its whole past; {SEARCHED}")
         if not isinstance(policy.action, TanhMap | Multiplier):
