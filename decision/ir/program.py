@@ -12,8 +12,7 @@ meaning in C is then defined everywhere.
     decision      = trees(action_1, congestion, action_2, congestion_1)
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Protocol
@@ -137,14 +136,6 @@ class Program:
         """The nodes that anybody sees: knobs, then what is written back."""
         return (*self.results, *(s.node for s in self.state))
 
-    def narrowed(self, sums: Sequence[tuple[int, int]]) -> "Program":
-        """Returns the program with the ranges that its nodes have if output ``k`` of the trees lies in ``sums[k]``."""
-        builder = ProgramBuilder(self.forest, self.interface, [], list(self.state), list(self.tables), self.network)
-        for node in self.nodes:
-            low, high = sums[node.imm] if node.op is Op.TREES else builder.range_of(node)
-            builder.nodes.append(replace(node, low=max(low, node.low), high=min(high, node.high)))
-        return replace(self, nodes=tuple(builder.nodes))
-
 
 @dataclass
 class ProgramBuilder:
@@ -167,7 +158,7 @@ class ProgramBuilder:
             raise InputError(f"a decision program has at most {MAX_NODES} nodes; choose fewer features or decisions")
         if any(not 0 <= a < len(self.nodes) for a in args):
             raise InputError(f"node {len(self.nodes)} of the decision program uses a value that comes after it")
-        low, high = self.range_of(Node(op, args, imm, INT64_MIN, INT64_MAX, name))
+        low, high = self._range(op, args, imm, name)
         if low < INT64_MIN or high > INT64_MAX:
             raise InputError(f"{name or op.name.lower()} can reach {low}..{high}, which 64 bits cannot hold")
         self.nodes.append(Node(op, args, imm, low, high, name, note))
@@ -216,11 +207,7 @@ class ProgramBuilder:
         state, tables = tuple(self.state), tuple(self.tables)
         return Program(self.interface, tuple(self.nodes), state, results, self.forest, tables, self.network)
 
-    def range_of(self, node: Node) -> tuple[int, int]:
-        """Returns the range that the operator alone gives a node, from those of its operands.
-
-        Raises InputError where the operator is not defined for them."""
-        op, args, imm, name = node.op, node.args, node.imm, node.name
+    def _range(self, op: Op, args: tuple[int, ...], imm: int, name: str) -> tuple[int, int]:
         arity = self._arity(op)
         if len(args) != arity:
             raise InputError(f"{op.name.lower()} takes {arity} operands")

@@ -21,7 +21,7 @@ from verify.check.layout import fields_of, structures_of
 from verify.check.leaf_sums import sum_range
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word
 from verify.check.notation import NAME, NUMBER, TOKEN, evaluate, names_in
-from verify.check.path_facts import ALL, Bounds, Known, Oracle, both, bounded
+from verify.check.path_facts import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
 from verify.check.shared_values import LaneMemory, Shared
 from verify.check.solver import Undecided
@@ -71,10 +71,9 @@ class Judge:
     _bounds: dict[Key, int | None] = field(default_factory=dict)
     _at: dict[int, list[int]] = field(default_factory=dict)
     _shared: dict[object, Shared] = field(default_factory=dict)
+    _sums: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        forest = self.program.forest
-        self.program = self.program.narrowed([sum_range(forest, output) for output in range(forest.outputs)])
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
         self._inputs = {name: n for n in self.program.nodes if (name := input_name(self.program, n))}
         asked = next((node.args for node in self.program.nodes if node.op is Op.TREES), ())
@@ -217,7 +216,8 @@ class Judge:
         meaning = self._meaning(None, free)
         for text, (low, high) in cut.bounds.items():
             word = evaluate(text, meaning)
-            known = Known({**known.bounds, word: both(bounded(low, high), known.bounds.get(word, ALL))})
+            bounds: dict[Term, Bounds] = {**known.bounds, word: bounded(low, high)}
+            known = Known(bounds)
         for definition in self._definitions(cut, free):
             known = known.assume(definition)
         fixed = self._fixed(cut, meaning)
@@ -304,8 +304,11 @@ class Judge:
         held = {int(name.partition(".")[2]) // trees for name in free if not name.startswith("node.")}
         for n, node in enumerate(self.program.nodes):
             if node.op is Op.TREES and node.imm in held and fits(node.low, node.high):
+                if node.imm not in self._sums:
+                    self._sums[node.imm] = sum_range(self.program.forest, node.imm)
+                low, high = self._sums[node.imm]
                 op = "bvult" if node.low >= 0 else "bvslt"
-                for beyond in (make(op, meaning.word(n), const(node.low)), make(op, const(node.high), meaning.word(n))):
+                for beyond in (make(op, meaning.word(n), const(low)), make(op, const(high), meaning.word(n))):
                     known = known if beyond is FALSE else known.assume(negate(beyond))
         return replace(lane, known=known)
 

@@ -25,11 +25,6 @@ def bounded(low: int, high: int) -> Bounds:
     return _meet((low, high, -HALF, HALF - 1) if low >= 0 else (0, FULL, low, high))
 
 
-def both(a: Bounds, b: Bounds) -> Bounds:
-    """Bounds of a word that has these and those."""
-    return _meet((max(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), min(a[3], b[3])))
-
-
 def _meet(b: Bounds) -> Bounds:
     """Each pair as tight as the other allows: words without a sign and those with one are looked at apart. Bounds that
     no word has stay as they are."""

@@ -13,7 +13,6 @@ combinations. There are then also cuts at which lanes did not join. Each states 
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from decision.ir.program import Op, Program
 from verify.code.graph import Graph
@@ -27,8 +26,6 @@ from verify.trusted.certificate import CutClaim
 
 FEW_JOINS = 2
 """So many joins at an address are cuts however few lanes they join."""
-FEW_PATHS = 1_000
-"""So many paths are followed in seconds. With more, every join at an address with ``MAX_JOINS`` at most is a cut."""
 MAX_JOINS, MIN_EACH, MIN_LANES = 64, 8, 128
 """So many joins at an address are cuts where they join so many lanes each on average, and so many in all: fewer lanes
 the checker follows as quickly by themselves."""
@@ -42,21 +39,6 @@ LEAF = re.compile(r"tree\.[0-9]+")
 VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
 
 
-@dataclass(frozen=True)
-class JoinCut:
-    """A cut where lanes met."""
-
-    meeting: Meeting
-    cut: CutClaim
-
-    @property
-    def number(self) -> int:
-        return self.meeting.number
-
-    def saying(self, cut: CutClaim) -> "JoinCut":
-        return JoinCut(self.meeting, cut)
-
-
 def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
     """The cuts of a proof. A path takes the first cut at an address that fits: those that say most come first, or none
     would come to them."""
@@ -66,34 +48,22 @@ def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
     for meeting in meetings:
         lanes[meeting.number] += len(meeting.origins)
     wide = {n for n in joins if joins[n] <= MAX_JOINS and lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
-    leaves = run.joiner.gave_up and _by_leaves(run)
-    if not leaves and _paths(run, _places(run, joins, wide)) > FEW_PATHS:
-        wide = {n for n in joins if joins[n] <= MAX_JOINS}
     chosen = [m for m in meetings if joins[m.number] <= FEW_JOINS or m.number in wide]
-    cuts = [JoinCut(m, _cut(run, m, ahead=False)) for m in chosen if joins[m.number] <= FEW_JOINS]
-    apart = [JoinCut(m, _cut(run, m, ahead=True)) for m in chosen if joins[m.number] > FEW_JOINS]
+    cuts = [(m.number, _cut(run, m, ahead=False)) for m in chosen if joins[m.number] <= FEW_JOINS]
+    apart = [(m.number, _cut(run, m, ahead=True)) for m in chosen if joins[m.number] > FEW_JOINS]
     if apart:
         known = [_cut(run, m, ahead=False) for m in chosen if joins[m.number] > FEW_JOINS]
         cuts = _without_forgotten(run, cuts, apart, known)
-    cuts += {
-        placed.cut.model_dump_json(): placed for placed in apart
-    }.values()  # what is left out may have told two apart
-    joined = _places(run, joins, wide)
-    if leaves:
+    cuts += {cut.model_dump_json(): (n, cut) for n, cut in apart}.values()  # what is left out may have told two apart
+    joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
+    if run.joiner.gave_up and _by_leaves(run):
         # Paths join as soon as they are many, under the names of leaves; what a path knows of a tree that it is in the
         # middle of is where it is, which no number tells.
         before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
-        cuts = [placed.saying(_weaker(placed.cut, before)) for placed in cuts]
+        cuts = [(n, _weaker(cut, before)) for n, cut in cuts]
     elif _paths(run, joined) > (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY):
         cuts = _with_steps(run, cuts)
-    return tuple(sorted((placed.cut for placed in cuts), key=lambda c: -_said(c)))
-
-
-def _places(run: Attempt, joins: Counter[int], wide: set[int]) -> set[int]:
-    """Returns the numbers of the joins that are cuts."""
-    assert run.joiner is not None
-    meetings = enumerate(run.joiner.meetings[1:], 1)
-    return {n for n, m in meetings if joins[m.number] <= FEW_JOINS or m.number in wide}
+    return tuple(sorted((cut for _, cut in cuts), key=lambda c: -_said(c)))
 
 
 def _by_leaves(run: Attempt) -> bool:
@@ -115,21 +85,22 @@ def _paths(run: Attempt, cuts: set[int]) -> int:
     return total + sum(arriving(lanes.origin) for _, lanes in run.ends)
 
 
-def _without_forgotten(run: Attempt, cuts: list[JoinCut], apart: list[JoinCut], known: list[CutClaim]) -> list[JoinCut]:
+def _without_forgotten(
+    run: Attempt, cuts: list[tuple[int, CutClaim]], apart: list[tuple[int, CutClaim]], known: list[CutClaim]
+) -> list[tuple[int, CutClaim]]:
     """Cuts without what was known at the last ones before, if these do not say it: behind one that holds a value, and
     not how it came to be, nobody finds that out. ``known``: what was at those ``apart``."""
     assert run.graph is not None
     before: dict[int, list[tuple[CutClaim, CutClaim]]] = {}
-    for placed, full in zip(apart, known, strict=True):
-        before.setdefault(placed.number, []).append((placed.cut, full))
-    last = _last(run.graph, {placed.number for placed in (*cuts, *apart)})
+    for (n, cut), full in zip(apart, known, strict=True):
+        before.setdefault(n, []).append((cut, full))
+    last = _last(run.graph, {n for n, _ in (*cuts, *apart)})
     left = []
-    for placed in sorted(cuts, key=lambda placed: placed.number):
-        n, cut = placed.number, placed.cut
+    for n, cut in sorted(cuts, key=lambda numbered: numbered[0]):
         those = [pair for s in last[n] for pair in before.get(s, ())]
         kept = {t: s for t, s in cut.bounds.items() if not any(_forgotten(t, s, *pair) for pair in those)}
-        left.append(placed.saying(cut.model_copy(update={"bounds": kept})))
-        before.setdefault(n, []).append((left[-1].cut, cut))
+        left.append((n, cut.model_copy(update={"bounds": kept})))
+        before.setdefault(n, []).append((left[-1][1], cut))
     return left
 
 
@@ -145,7 +116,7 @@ def _multiplies(program: Program) -> bool:
     return any(n.op in (Op.MUL, Op.MUL_SHR) and all(nodes[a].op is not Op.CONST for a in n.args) for n in behind)
 
 
-def _with_steps(run: Attempt, cuts: list[JoinCut]) -> list[JoinCut]:
+def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:
     """Returns the cuts with those of sums of steps, in the place of others at their addresses. Behind them every sum of
     leaves is possible: ranges that hold of the trees' sums and what follows only because some leaves never meet are
     left out."""
@@ -157,60 +128,23 @@ def _with_steps(run: Attempt, cuts: list[JoinCut]) -> list[JoinCut]:
     taken = {cut.pc for cut in steps.values()}
     before = {f"node.{n}" for n, sums in enumerate(joiner.behind) if not sums}
     steps = {n: _weaker(cut, before) for n, cut in steps.items()}
-    others = [placed for placed in cuts if placed.cut.pc not in taken]
+    others = [(n, _weaker(cut, before)) for n, cut in cuts if cut.pc not in taken]
     last = _last(joiner.graph, set(steps))
-    others = [
-        p for each in others for p in _variants(run, each, [steps[k] for k in last[each.number] if k != START], before)
-    ]
     features = joiner.names_of_features()
     for n in sorted(steps):
         known = [(steps[s], joiner.found[s].decided) for s in last[n] if s != START]
         since = _found_since(run.program, steps[n], known) if known else set()
         steps[n] = _asked_again(steps[n], [cut for cut, _ in known], features | since)
-    others = [p for p in others if any(s == START or _follows(p.cut, steps[s]) for s in last[p.number])]
-    return others + [JoinCut(joiner.found[n].known, cut) for n, cut in steps.items()]
+    return [(n, c) for n, c in others if any(s == START or _follows(c, steps[s]) for s in last[n])] + [*steps.items()]
 
 
-def _variants(run: Attempt, placed: JoinCut, last: list[CutClaim], before: set[str]) -> list[JoinCut]:
-    """Returns a cut with what is told of a value behind the trees that a place holds: the range that it has, the range
-    that it has if every tree adds any leaf that it adds on some of the paths, and nothing. A path takes the first that
-    it shows."""
-    meeting, cut = placed.meeting, placed.cut
-    weakest = _weaker(cut, before)
-    held = sorted(set().union(*map(VALUE.findall, cut.holds.values())) - before)
-    if not len(meeting.leaves) or not held:
-        return [placed.saying(weakest)]
-    outputs = range(run.program.forest.outputs)
-    nodes = run.program.narrowed([_sum(run, meeting, last, output) for output in outputs]).nodes
-    ends = {name: nodes[int(name.partition(".")[2])] for name in held if name.startswith("node.")}
-    told = {name: [node.low, node.high] for name, node in ends.items()}
-    tight = {name: cut.bounds[name] for name in told if name in cut.bounds}
-    kinds = [weakest.model_copy(update={"bounds": weakest.bounds | bounds}) for bounds in (tight, told, {})]
-    return [placed.saying(c) for c in {c.model_dump_json(): c for c in kinds}.values()]
-
-
-def _sum(run: Attempt, meeting: Meeting, last: list[CutClaim], output: int) -> tuple[int, int]:
-    """Returns the ends of an output of the trees where lanes met. ``last``: the cuts with sums of steps before, behind
-    which a tree whose leaf one of them holds adds any leaf of the range that it says."""
-    trees, low, high = len(run.program.forest.trees), run.program.forest.bias[output], run.program.forest.bias[output]
-    for k in range(output * trees, (output + 1) * trees):
-        name, ends = f"tree.{k}", [meeting.leaves[k].tolist()]
-        ends += [
-            s.bounds.get(name, run.cuts.leaf_ranges[k]) for s in last if name in " ".join(s.holds.values()).split()
-        ]
-        low, high = low + min(end[0] for end in ends), high + max(end[1] for end in ends)
-    return low, high
-
-
-def _weaker(cut: CutClaim, before: set[str], held: bool = False) -> CutClaim:
+def _weaker(cut: CutClaim, before: set[str]) -> CutClaim:
     """Without ranges of what follows from the trees (values not ``before`` them), and of products that no place holds:
     what was made of one is known by its own name behind a cut that says it, and the product is not."""
 
     def follows(text: str) -> object:
-        if held and text in cut.holds.values():
-            return True
-        kept = not PRODUCT.search(text) or any(text in word for word in cut.holds.values())
-        return text.startswith("(eq ") or LEAF.fullmatch(text) or (kept and before.issuperset(VALUE.findall(text)))
+        held = not PRODUCT.search(text) or any(text in word for word in cut.holds.values())
+        return text.startswith("(eq ") or LEAF.fullmatch(text) or (held and before.issuperset(VALUE.findall(text)))
 
     return cut.model_copy(update={"bounds": {text: span for text, span in cut.bounds.items() if follows(text)}})
 

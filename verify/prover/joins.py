@@ -48,8 +48,6 @@ class Meeting:
     products: dict[int, int] = field(default_factory=dict)
     """Words that are a product of the program in all lanes, and its name there."""
     facts: int = 0
-    leaves: Ints = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
-    """The least and the greatest that each tree adds in any of the lanes, if a place holds what follows from them."""
 
 
 class Joiner:
@@ -83,7 +81,6 @@ class Joiner:
         self.joined = _joined(program) | {n for n, node in enumerate(program.nodes) if node.op in (Op.GT, Op.EQ)}
         self.joined -= cuts.counts.bits
         self.nameable = [n for n in _in_order(program) if self._nameable(n)]
-        self.products = _products(program)
         self.gave_up = False
         self.care = care
 
@@ -342,20 +339,13 @@ class Joiner:
                 merged.values[:, at].copy(),
                 self._products(view, rows),
                 int(merged.facts[at]),
-                self._leaves(view, rows, names),
             )
             self.meetings.append(meeting)
             merged.origin[at], merged.trail[at], merged.cycles[at] = len(self.meetings) - 1, -1, 0
         return merged
 
-    def _leaves(self, view: View, rows: Ints, names: dict[int, int]) -> Ints:
-        if not self._atoms(self.after_trees) & set().union(*(self.state.pool.atoms(name) for name in names.values())):
-            return np.zeros((0, 2), dtype=np.int64)
-        ends = (view.leaf(k) for k in range(len(self.cuts.leaf_sums)))
-        return np.array([(low[rows].min(), high[rows].max()) for low, high in ends], dtype=np.int64)
-
     def _products(self, view: View, rows: Ints) -> dict[int, int]:
-        multiplied = [n for n in self.computed if n in self.products]
+        multiplied = [n for n in self.computed if self.program.nodes[n].op in (Op.MUL, Op.MUL_SHR)]
         same = [(int(view.words(n)[rows[0]]), n) for n in multiplied if not mixed(view.words(n)[rows])]
         return {word: self.cuts.node(n) for word, n in same if word >= FIRST and self.state.pool.op(word) != "atom"}
 
@@ -420,14 +410,6 @@ class Joiner:
                 for at in np.flatnonzero(equal).tolist():
                     known = self.state.fact_sets[merged.facts[at]]
                     merged.facts[at] = self.state.facts(known | {self.state.definition(n, self.cuts.node(n), name)})
-
-
-def _products(program: Program) -> set[int]:
-    """Returns the products, but for those that a choice is between: they may be one on some paths, and the name of one
-    does not say so."""
-    products = {n for n, node in enumerate(program.nodes) if node.op in (Op.MUL, Op.MUL_SHR)}
-    chosen = (set(node.args[1:]) for node in program.nodes if node.op is Op.SELECT)
-    return products.difference(*(sides for sides in chosen if sides <= products))
 
 
 def _in_order(program: Program) -> list[int]:

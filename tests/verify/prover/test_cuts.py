@@ -1,6 +1,5 @@
 """What cuts say: no more than paths from the last ones before can find out, and what is needed behind them."""
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +10,7 @@ from options_by_hand import cuts
 from students_drawn import Drawn, built
 
 from bench.drawn.students import drawn
-from decision.ir.forest import Forest, oblivious
+from decision.ir.forest import Forest
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.build import Build
@@ -19,18 +18,16 @@ from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
 from verify.check.refused import Refused
 from verify.prover import cuts as cuts_module
-from verify.prover.cuts import JoinCut
 from verify.prover.expressions import Pool
-from verify.prover.joins import Meeting
 from verify.prover.prove import ENTRY, Attempt, Limits
 from verify.prover.steps import Watcher, _by_cell, _Cells
 from verify.trusted.certificate import CutClaim
 from verify.trusted.costs import cycle_model
 
 
-def student(seed: int, folder: Path, compiler: str = "clang") -> tuple[Build, Attempt]:
+def student(seed: int, folder: Path) -> tuple[Build, Attempt]:
     """A student of ``bench.drawn`` and its proof."""
-    build = built(Drawn(drawn(seed), "auto", compiler, "-O2"), folder)
+    build = built(Drawn(drawn(seed), "auto", "clang", "-O2"), folder)
     model = cycle_model(build.engine)
     run = Attempt(build.image, build.program, build.firmware.layouts, build.engine, model, Limits())
     assert not run.execute()
@@ -39,17 +36,11 @@ def student(seed: int, folder: Path, compiler: str = "clang") -> tuple[Build, At
 
 def unmet(build: Build, found: tuple[Cut, ...]) -> set[int]:
     """Addresses of cuts that no path comes to; Refused where something is not as it should be."""
-    judge = followed(build, found)
-    return {cut.pc for number, cut in enumerate(found) if number not in judge.met}
-
-
-def followed(build: Build, found: tuple[Cut, ...]) -> Judge:
-    """The checker, which has walked all paths; Refused where something is not as it should be."""
     entry, stack = build.image.symbols[ENTRY], build.engine.limits.stack_bytes
     model = cycle_model(build.engine)
     judge = Judge(build.image, entry, build.program, build.firmware.layouts, found, model, stack, Oracle())
     judge.bound()
-    return judge
+    return {cut.pc for number, cut in enumerate(found) if number not in judge.met}
 
 
 @pytest.mark.slow
@@ -93,59 +84,16 @@ def claim(**bounds: int) -> CutClaim:
     return CutClaim(pc=0, holds={}, bounds={name.replace("_", "."): [n, n] for name, n in bounds.items()})
 
 
-NONE = np.zeros(0, dtype=np.int64)
-
-
-def placed(number: int, cut: CutClaim) -> JoinCut:
-    return JoinCut(Meeting(number, NONE, NONE, NONE), cut)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [18, 63, 64])
-def test_a_certificate_of_many_paths_by_gcc_holds(number: int, tmp_path: Path) -> None:
-    """18: one product by two names; 63: hundreds of joins; 64: a sum whose ends GCC knows."""
-    build, run = student(number, tmp_path, "gcc")
-    assert followed(build, cuts(cuts_module.cuts_of(run))).walked < 2_000
-
-
-def test_a_value_behind_the_trees_is_told_by_what_it_is_by_what_each_tree_adds_and_not_at_all() -> None:
-    """Two trees of leaves 0 and 8; at the join the first adds 0 to 3 and the second 8; a cut before holds the first."""
-    program = doubled()
-    (total, twice) = (n for n, node in enumerate(program.nodes) if node.op in (Op.TREES, Op.SHL))
-    run: Any = SimpleNamespace(program=program, cuts=SimpleNamespace(leaf_ranges=[(0, 8), (0, 8)]))
-    name = f"node.{twice}"
-    at = CutClaim(pc=0, holds={"x5": name}, bounds={name: [16, 18], "node.0": [1, 1]})
-    meeting = replace(placed(1, at).meeting, leaves=np.array([[0, 3], [8, 8]]))
-    before = {f"node.{n}" for n in range(total)}
-
-    def told(*last: CutClaim) -> list[Any]:
-        variants = cuts_module._variants(run, JoinCut(meeting, at), list(last), before)
-        assert all(p.cut.bounds["node.0"] == [1, 1] for p in variants)
-        return [p.cut.bounds.get(name) for p in variants]
-
-    step = CutClaim(pc=0, holds={"x5": "(+ tree.0 7)"}, bounds={})
-    assert told() == [[16, 18], [16, 22], None]
-    assert told(step) == [[16, 18], [16, 32], None]
-    assert told(step.model_copy(update={"bounds": {"tree.0": [0, 4]}})) == [[16, 18], [16, 24], None]
-
-
-def doubled() -> Program:
-    """Twice the sum of two trees with leaves 0 and 8."""
-    b = ProgramBuilder(Forest(("f",), (oblivious(((0, 5),), (0, 8)),) * 2, (0,), 16), FLOW_RATE)
-    return b.finish(b.add(Op.SHL, (b.add(Op.TREES, (b.event("response_ns"),)),), 1))
-
-
 def test_what_was_known_at_the_last_cuts_and_not_said_is_left_out() -> None:
     """Position 0 leads to 1 and 2, both to 3; at 4 it is the cut at 3 that was the last."""
     following = [[1, 2], [3], [3], [4], []]
     run: Any = SimpleNamespace(graph=SimpleNamespace(positions=[SimpleNamespace(following=f) for f in following]))
     known = [claim(node_1=1, node_2=2, node_3=3), claim(node_1=1, node_3=4)]
-    apart = [placed(1, claim(node_2=2)), placed(2, claim(node_2=2))]
+    apart = [(1, claim(node_2=2)), (2, claim(node_2=2))]
     everything = claim(node_1=1, node_2=2, node_3=3, node_4=4)
-    left = cuts_module._without_forgotten(run, [placed(4, everything), placed(3, everything)], apart, known)
-    assert [(p.number, p.cut) for p in left] == [(n, claim(node_2=2, node_4=4)) for n in (3, 4)]
-    (alone,) = cuts_module._without_forgotten(run, [placed(3, everything)], [], [])
-    assert alone.cut == everything
+    left = cuts_module._without_forgotten(run, [(4, everything), (3, everything)], apart, known)
+    assert left == [(3, claim(node_2=2, node_4=4)), (4, claim(node_2=2, node_4=4))]
+    assert cuts_module._without_forgotten(run, [(3, everything)], [], []) == [(3, everything)]
 
 
 def chosen() -> Program:
