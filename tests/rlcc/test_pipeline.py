@@ -95,7 +95,7 @@ def test_an_impossible_budget_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: 
     copy.recipe.write_text(copy.recipe.read_text().replace('"20 us"', '"1 ns"'))
     code, out, err = rlcc("run", copy.recipe, "--out", copy.root / "out", "--from", "gate")
     assert (code, err) == (1, "")
-    assert outcome(out).startswith("FAIL  hand-made")
+    assert outcome(out).startswith('FAIL  policy "hand-made"')
     content = json.loads((copy.verdict / reports.JSON).read_text())
     assert content["verdict"] == "FAIL"
     assert [c["group"] for c in content["checks"] if not c["passed"]] == ["budget"]

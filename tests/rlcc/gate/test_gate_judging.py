@@ -292,7 +292,7 @@ def test_the_toolchain_is_that_of_the_build(stage: Stage) -> None:
 def test_an_emulation_kept_beside_the_firmware_is_not_run_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     earlier = replace(REPORT, cycles=Cycles(100, 120.0, 120, 131))
     asked: list[Any] = []
-    monkeypatch.setattr(gate, "kept", lambda *given: asked.append(given) or earlier)
+    monkeypatch.setattr(gate, "stored_report", lambda *given: asked.append(given) or earlier)
     assert stage.judge().measured["emulation"] == earlier.to_json()
     assert "run_vectors" not in stage.asked
     assert [place for _, place, _ in asked] == [(stage.folder / "emulation").resolve()]
