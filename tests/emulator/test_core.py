@@ -1,4 +1,4 @@
-"""What Verilated cores share: the runtime that each is linked with."""
+"""Verilated cores share the runtime that each is linked with."""
 
 from pathlib import Path
 
