@@ -97,8 +97,8 @@ class FidelityComparison:
         figures = {name: _number(getattr(self, name)) for name in names}
         seeds = {str(seed): _number(off) for seed, off in zip(self.seeds, self.differences, strict=True)}
         itself = None if isnan(self.itself) else self.teacher_passes
-        conclusive = {"seeds": seeds, "teacher_passes": itself, "below_noise": self.below_noise, "passed": self.passed}
-        return {"scenario": self.scenario, "metric": self.metric.metric, **figures, **conclusive}
+        judged = {"seeds": seeds, "teacher_passes": itself, "below_noise": self.below_noise, "passed": self.passed}
+        return {"scenario": self.scenario, "metric": self.metric.metric, **figures, **judged}
 
     def check(self) -> Check:
         """As people read it: the noise beside the difference, and where its teacher itself would fail, that too."""
