@@ -100,7 +100,7 @@ TERMS = {
     "loss": "Fraction of the packets that are dropped.",
     "tolerance": "The difference from the teacher that the recipe allows.",
     "noise": "How much chance can change the difference. The teacher is simulated again with each decision 10 ns "
-    "later. This delay is too small to matter by itself: it changes the random course of the run. The noise is the "
+    "later. This delay is too small to matter alone: it changes the random course of the run. The noise is the "
     "root mean square of the changes that this makes with each seed, divided by the square root of the number of "
     "seeds. The limit is the tolerance, or twice the noise if that is more. If twice the noise is more than five times "
     "the tolerance, the check fails.",
