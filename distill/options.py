@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from decision.artefact.option_help import Shown
 from decision.artefact.quantity import parse_duration_ps
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.artefact.strict import Strict
 from netsim import scenarios
 from netsim.simulation import WINDOW_PS
 
@@ -31,11 +32,7 @@ Seeds = Annotated[list[Seed], Field(min_length=1, max_length=64), AfterValidator
 Step = Annotated[float, Field(gt=0, le=1)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class RolloutOptions(_Strict):
+class RolloutOptions(Strict):
     """Which networks the policy is watched in. One run a scenario and seed."""
 
     scenarios: Scenarios = Field(description="Scenarios in which the teacher is simulated, and DAgger rounds run.")
@@ -46,14 +43,14 @@ class RolloutOptions(_Strict):
     decision_latency: DurationPs = Field(default=parse_duration_ps("900 ns"), description="Decision latency.")
 
 
-class TriggerTrees(_Strict):
+class TriggerTrees(Strict):
     """Limits of a trigger's own trees, beside those of the choice."""
 
     trees: int = Field(default=4, ge=1, le=200, description="Maximum number of the trigger's own trees.")
     depth: int = Field(default=3, ge=1, le=8, description="Maximum depth of the trigger's own trees.")
 
 
-class DistillOptions(_Strict):
+class DistillOptions(Strict):
     """Limits of the student ([RLCC] section 6.1: up to 10 trees of depth 4) and how it is found."""
 
     trees: int = Field(default=10, ge=1, le=200, description="Maximum number of trees.")

@@ -10,10 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from decision.artefact.documents import WHOLE_NUMBER, load_toml
 from decision.artefact.errors import InputError
+from decision.artefact.strict import Strict
 from decision.artefact.suggest import meant
 
 PROFILE_FOLDER = Path(__file__).resolve().parent / "profiles"
@@ -22,8 +23,8 @@ MemoryBytes = Annotated[int, Field(ge=1024, le=16 * 1024 * 1024, multiple_of=16)
 Reason = Annotated[str, Field(min_length=10)]  # why these values, and from which source
 
 
-class _ProfileTable(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class _ProfileTable(Strict):
+    model_config = ConfigDict(strict=True)
 
 
 class _Core(_ProfileTable):

@@ -17,9 +17,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainSerializer,
     RootModel,
@@ -38,6 +36,7 @@ from decision.artefact.quantity import (
     parse_size_bytes,
 )
 from decision.artefact.quantity_fields import DurationPs, RateBps, SizeBytes
+from decision.artefact.strict import Strict
 from decision.artefact.suggest import choices
 from decision.policy.policy import POLICY_NAME
 from netsim import _core
@@ -156,11 +155,7 @@ Packets = Annotated[float, Field(strict=True, gt=0, le=10**6)]
 Count = Annotated[int, Field(strict=True, ge=0, le=1000)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class EcnSettings(_Strict):
+class EcnSettings(Strict):
     """RED marking at switch ports: none under ``kmin``, ``pmax`` at ``kmax``, always above it.
 
     Thresholds in bytes hold at ports of ``link`` and grow with the rate of a port. Thresholds in BDPs are of the NICs'
@@ -212,7 +207,7 @@ class EcnSettings(_Strict):
         return self.kmin, self.kmax
 
 
-class BaselineSpec(_Strict):
+class BaselineSpec(Strict):
     """Hand-written algorithm, as a simulation needs it. Each kind has its own parameters below."""
 
     needs_int: ClassVar[bool] = False

@@ -9,10 +9,11 @@ baseline = "dcqcn"                      teacher = "my-teacher"
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.artefact.strict import Strict
 from decision.artefact.suggest import choices
 from decision.ir.interface import Interface
 from decision.ir.interfaces import FLOW_RATE, INTERFACES
@@ -32,13 +33,12 @@ def _with_site(name: str) -> str:
     return name
 
 
-class AgentOptions(BaseModel):
+class AgentOptions(Strict):
     """One kind of agents and its decider: a ``baseline`` by its name or TOML file, ``fixed_knobs``, or a
     ``teacher`` that is distilled. ``period``: how often agents decide that do not decide on a response; ``level``:
     only when this signal crosses the value; ``idle_rule``: not after so many looks at which the signal was not above
     the knob in force, until it is."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     interface: Annotated[str, AfterValidator(_with_site)]
     """Interface of the agents."""
     teacher: str | None = None

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from decision.artefact.strict import Strict
 from verify.trusted.certificate import Certificate, Claims, Engine, PropertyClaim, Subject
 from verify.trusted.deviation import TeacherClaim
 
 
-class Predicate(BaseModel):
+class Predicate(Strict):
     """``certificate``: the hash in certificate.json. The rest stands there word for word
     (verify/trusted/certificate.py)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     certificate: str
     subject: Subject
     engine: Engine

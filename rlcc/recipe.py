@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, field_validator, model_validator
 
 from codegen.choose import Limits
 from codegen.engines import ENGINES
@@ -16,6 +16,7 @@ from decision.artefact.option_help import Shown
 from decision.artefact.quantity import parse_duration_ps
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.artefact.strict import Strict
 from decision.ir.interfaces import FLOW_RATE
 from decision.policy.neighbourhood import Around
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
@@ -36,15 +37,10 @@ from rlcc.scenario_lists import listed
 from rlcc.search.options import SearchOptions
 from verify.trusted.properties import Property
 
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
 Positive = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-class EmitOptions(_Strict):
+class EmitOptions(Strict):
     """`[emit]` of a recipe and the options of `rlcc emit`: the target, and how the decision is compiled."""
 
     target: str = Field(default="connectx6dx", description=f"Target: {', '.join(SHOWN[:-1])}, or {SHOWN[-1]}.")
@@ -88,7 +84,7 @@ class EmitOptions(_Strict):
         return options
 
 
-class EmulateOptions(_Strict):
+class EmulateOptions(Strict):
     """The engine profile, and the compiler that makes its machine code."""
 
     profile: str = Field(default="ibex-small", description="Engine profile, name or TOML file.")
@@ -100,7 +96,7 @@ class EmulateOptions(_Strict):
         return toolchain(self.profile, self.compiler, self.optimise)
 
 
-class Match(_Strict):
+class Match(Strict):
     """How far the integer program's actions may be off its teacher's, in states that no training saw.
 
     An action is the multiplier of the rate - 1. Each limit holds in every network by itself. Most of a large error lies
@@ -128,7 +124,7 @@ class Match(_Strict):
     )
 
 
-class Neighbourhood(_Strict):
+class Neighbourhood(Strict):
     """How far the student's action may lie outside its teacher's actions around a state, in every cell of its forest
     (rlcc.gate.neighbourhood)."""
 
@@ -180,7 +176,7 @@ class Neighbourhood(_Strict):
 OF_PROFILE = Shown(default="the profile's")
 
 
-class Sizes(_Strict):
+class Sizes(Strict):
     """Bytes that the firmware may take beside what the engine's profile allows; None: what that allows."""
 
     code: Annotated[Positive | None, OF_PROFILE] = Field(default=None, description="Maximum code size, bytes.")
@@ -210,7 +206,7 @@ def _texts(allowed: dict[str, Allowance]) -> dict[str, str]:
 Tolerance = Annotated[dict[str, Allowance], BeforeValidator(_tolerance), PlainSerializer(_texts)]
 
 
-class OnLinux(_Strict):
+class OnLinux(Strict):
     """Cells that a real kernel's TCP carries under the firmware, of the target linux-bpf, and that netsim must predict
     (rlcc/evaluation/prediction.py)."""
 
@@ -247,7 +243,7 @@ Required = Annotated[Requirement, BeforeValidator(_requirement), PlainSerializer
 DEFAULT_TOLERANCE = ", ".join(f'{name} = "{allowed.text()}"' for name, allowed in DEFAULT.items())
 
 
-class GateOptions(_Strict):
+class GateOptions(Strict):
     """Requirements on a firmware folder."""
 
     budget: DurationPs = Field(description='Maximum decision time, for example "0.9 us".')
@@ -342,7 +338,7 @@ def _network(value: object) -> object:
     return value
 
 
-class Recipe(_Strict):
+class Recipe(Strict):
     """A recipe file. Paths are relative to its folder. ``teacher`` alone is short for the agents of flow_rate with that
     teacher; ``network``: a TOML file, or its keys."""
 
@@ -352,9 +348,9 @@ class Recipe(_Strict):
     """Name of the recipe."""
     teacher: str | None = None
     """Teacher of flows: a folder or weights file; short for a table of agents."""
-    network: Annotated[str | dict[str, Any], BeforeValidator(_network)] = {}
+    network: Annotated[str | dict[str, Any], BeforeValidator(_network)] = Field(default={})
     """Network in which the policy is taught and judged: a TOML file, or its keys."""
-    agents: dict[str, AgentOptions] = {}
+    agents: dict[str, AgentOptions] = Field(default={})
     seed: int = Field(default=1, ge=0, lt=2**31)
     """Seed of the fit and of the random vectors."""
     rollout: RolloutOptions

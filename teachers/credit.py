@@ -25,9 +25,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.artefact.strict import Strict
 from decision.ir.arrays import Floats32
 from teachers.scalars import power
 
@@ -35,10 +36,8 @@ EMPTY = 0.999
 """From this delta on, in targets, there is no queue."""
 
 
-class Credit(BaseModel):
+class Credit(Strict):
     """Which weights are in use; by default none, as where flows last."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     others: Literal["count", "shared", "apart"] = "count"
     """Weight of a delta when other flows come or go: 1, the share of flows that stayed, or 0."""

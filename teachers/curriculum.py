@@ -12,13 +12,14 @@ first rates drawn at random, and networks drawn at random are options; without t
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
 from decision.artefact.option_help import Shown
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.artefact.strict import Strict
 from decision.devices import Device
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.policy.features import PccRlCongestion, RlCcCongestion
@@ -32,10 +33,6 @@ from teachers.credit import Credit
 from teachers.randomisation import NO_RANDOMISATION, Randomisation, Starts
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 def _known(names: list[str]) -> list[str]:
     return [scenarios.known(name) for name in names]
 
@@ -45,7 +42,7 @@ Kernels = Literal["any", "intel", "amd"]
 """Which PyTorch and MKL compute with: teachers/mkl.py."""
 
 
-class Training(_Strict):
+class Training(Strict):
     """Networks in which the policy learns, and its learning rates. Sources: RL-CC's paper and the published research
     code ([code])."""
 
@@ -117,7 +114,7 @@ class Training(_Strict):
         return self
 
 
-class Validation(_Strict):
+class Validation(Strict):
     """Closed-loop runs of many-to-one that decide which weights are kept, and of changing traffic beside them."""
 
     flows: list[int] = Field(
@@ -152,7 +149,7 @@ class Validation(_Strict):
         return flows
 
 
-class TrainConfig(_Strict):
+class TrainConfig(Strict):
     """A training recipe, checked."""
 
     format: Format1

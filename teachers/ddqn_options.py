@@ -17,10 +17,11 @@ from pydantic import Field, model_validator
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.artefact.strict import Strict
 from decision.policy.actions import Choice, Table
 from netsim.network import MS
 from teachers.load import load
-from teachers.round_options import RoundConfig, RoundTraining, Strict
+from teachers.round_options import RoundConfig, RoundTraining
 
 
 class TriggerTraining(Strict):

@@ -14,6 +14,7 @@ from decision.artefact.documents import Format1
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.artefact.strict import Strict
 from decision.ir.interfaces import LONG_FLOW
 from decision.policy.actions import Choice
 from decision.policy.policy import Policy
@@ -21,7 +22,7 @@ from netsim import baselines
 from netsim.deployment import Deployment
 from netsim.network import MS, Network
 from netsim.network_file import from_table
-from teachers.round_options import Strict, ValidatedTraining
+from teachers.round_options import ValidatedTraining
 
 
 class Pg(ValidatedTraining):

@@ -17,10 +17,11 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs, LineFractionQ30, SizeBytes
+from decision.artefact.strict import Strict
 from decision.ir import exact
 from netsim import scenarios
 from netsim.devices import chosen
@@ -52,10 +53,8 @@ Starts = Annotated[tuple[LineFractionQ30, LineFractionQ30], AfterValidator(_asce
 """Between which the first rate of each flow is drawn, evenly on a logarithmic scale."""
 
 
-class Randomisation(BaseModel):
+class Randomisation(Strict):
     """Ranges and choices; None: not drawn."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     link_gbps: list[Annotated[int, Field(ge=1, le=8000)]] | None = Field(default=None, min_length=1)
     """Line rates, Gb/s; one is drawn."""

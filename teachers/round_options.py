@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from decision.artefact.documents import Format1
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
+from decision.artefact.strict import Strict
 from decision.policy.policy import Policy
 from netsim import baselines
 from netsim.deployment import Deployment
@@ -17,12 +18,6 @@ from netsim.network_file import from_table
 from teachers.curriculum import Kernels, ScenarioNames
 from teachers.scalars import power
 from teachers.transitions import RewardTerm
-
-
-class Strict(BaseModel):
-    """No key that is not known, no number that is none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class ValidatedTraining(Strict):
@@ -127,7 +122,7 @@ class RewardedConfig(Strict):
     format: Format1
     """Format version of the file."""
     policy: Policy
-    network: dict[str, Any] = {}
+    network: dict[str, Any] = Field(default={})
     """Keys of the network that differ from the default."""
 
     @property

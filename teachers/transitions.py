@@ -11,8 +11,9 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from decision.artefact.strict import Strict
 from decision.ir.arrays import Floats32
 from decision.ir.formats import ACTION_BITS
 from decision.ir.tape import Reading
@@ -22,11 +23,10 @@ from decision.policy.policy import Observation, Policy
 from decision.policy.records import Trajectories
 
 
-class RewardTerm(BaseModel):
+class RewardTerm(Strict):
     """``weight`` times a feature of the next decision's event, as a teacher would see it, to the ``power`` of 1 or 2;
     before that it is held within ``limit`` of 0, where one is given."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     weight: float
     """Factor of the term."""
     feature: AnyFeature

@@ -15,20 +15,21 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from decision.artefact.documents import read_text, validate
 from decision.artefact.errors import InputError
+from decision.artefact.strict import Strict
 
 FOLDER = Path(__file__).resolve().parent
 Cycles = Annotated[int, Field(ge=1, le=255)]
 
 
-class CoreTiming(BaseModel):
+class CoreTiming(Strict):
     """Cycles for which an instruction stands in the core's execution stage, with the bubbles behind it; memories answer
     at once. None where the core has no such instruction, or nobody has held the figure to its RTL."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(strict=True)
 
     alu: Cycles
     jump: Cycles

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from decision.artefact.documents import Format1, read_bytes, toml_tables, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationNs, DurationPs
+from decision.artefact.strict import Strict
 from decision.artefact.suggest import choices
 
 FOLDER = Path(__file__).resolve().parent
@@ -33,11 +34,7 @@ T = TypeVar("T")
 Evidence = Literal["documented", "measured", "declared"]
 
 
-class _DeviceTable(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Fact(_DeviceTable, Generic[T]):
+class Fact(Strict, Generic[T]):
     """A value, how it is known, and by whom or where: ``documented`` by who makes the device, ``measured`` on one, or
     ``declared``, which is an assumption."""
 
@@ -52,14 +49,14 @@ Transport = Literal["go-back-n", "selective-repeat"]
 Names = Annotated[list[str], Field(max_length=32)]
 
 
-class SharedContexts(_DeviceTable):
+class SharedContexts(Strict):
     """``flows``: queue pairs that share one context, and so one rate; ``bytes``: that the device keeps of it."""
 
     flows: Fact[Annotated[int, Field(strict=True, ge=1, le=MAX_FLOWS)]]
     bytes: Fact[Count]
 
 
-class Events(_DeviceTable):
+class Events(Strict):
     """Events that an algorithm receives.
 
     - ``types``, ``fields``: names of the events and of their fields
@@ -88,7 +85,7 @@ class Events(_DeviceTable):
         return self
 
 
-class Rates(_DeviceTable):
+class Rates(Strict):
     """``bits``: fraction bits of the rate word; ``offset``: share of a rate that is missing on the wire; ``least``: the
     lowest word that the wire still carries; ``actuation``: from the algorithm's answer until the rate holds."""
 
@@ -98,13 +95,13 @@ class Rates(_DeviceTable):
     actuation: Fact[DurationNs]
 
 
-class ProbeSchedule(_DeviceTable):
+class ProbeSchedule(Strict):
     """``a_context``: flows of one context have one request under way between them; else each has its own."""
 
     a_context: Fact[Annotated[bool, Field(strict=True)]]
 
 
-class Device(_DeviceTable):
+class Device(Strict):
     """A device file. ``extends``: the device whose values hold where the file has none; ``transport``: the repairs of
     losses that it has, its default first."""
 

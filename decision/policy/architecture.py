@@ -11,20 +11,19 @@ layers = ["linear 64", "layer_norm 1e-5", "silu", "gru 32", "concat 0"]
 from functools import cached_property
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from decision.artefact.strict import Strict
 from decision.ir.activation import Hidden, Output
 from decision.policy.layers import GATES, NetworkLayer, PlacedLayer, parse_layer, placed
 
 Activations = Hidden | list[Hidden]
 
 
-class Architecture(BaseModel):
+class Architecture(Strict):
     """Layer sizes, and what follows each layer. ``lstm`` is the number of LSTM units, given for kind "lstm" and for it
     alone; ``layers`` are of kind "layers". ``activation``: of all hidden layers, or of each; ``output``: of an output
     that an action map wants in [-1, 1]; ``output_clip``: where the output is cut off before tanh."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Literal["mlp", "lstm", "layers"]
     hidden: list[int] = Field(default_factory=list, max_length=8)

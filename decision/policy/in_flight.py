@@ -9,9 +9,10 @@ late then stops by itself: a decision comes once an RTT, and a queue that fills 
 from fractions import Fraction
 from math import ceil
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from decision.artefact.quantity_fields import SizeBytes
+from decision.artefact.strict import Strict
 from decision.ir.forest import Forest
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
@@ -27,11 +28,11 @@ NS_BITS = 8 * 10**9
 """A rate in b/s times a time in ns is so many times the bytes that it carries."""
 
 
-class InFlight(BaseModel):
+class InFlight(Strict):
     """The table. ``bdp``: at line rate, in line rate x base RTT; in proportion below. ``least``: at any rate; less than
     a message would wait for an acknowledgement that nothing has asked for."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=True)
+    model_config = ConfigDict(validate_default=True)
 
     bdp: float = Field(default=1.2, ge=0.0625, le=64)
     """Limit at line rate, in line rate x base RTT; proportional to the rate below."""

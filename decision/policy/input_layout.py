@@ -10,7 +10,9 @@ vec_normalize = "vec_normalize.pkl"                 # offset, scale and clip as 
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from decision.artefact.strict import Strict
 
 Number = Annotated[float, Field(strict=False, allow_inf_nan=False)]
 Numbers = Number | Annotated[list[Number], Field(min_length=1, max_length=4096)]
@@ -26,10 +28,8 @@ def spread(values: Numbers, columns: int, window: int) -> list[float]:
     return values if len(values) == columns * window else values * window
 
 
-class InputLayout(BaseModel):
+class InputLayout(Strict):
     """`[input]`; what is left out is as rlcc has it. ValueErrors name a key."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     order: Literal["newest_first", "oldest_first"] | None = None
     """Order of the window's decisions in a row."""

@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from decision.artefact.documents import Format1, load_toml, parse_toml
+from decision.artefact.strict import Strict
 from decision.policy.actions import Level, Multiplier, Scale, Table
 from decision.policy.input_layout import InputLayout
 from decision.policy.policy import POLICY_NAME, Header
@@ -35,10 +36,9 @@ MEANINGS: Mapping[Output, str] = {
 """What the outputs of a model can be."""
 
 
-class ModelTable(BaseModel):
+class ModelTable(Strict):
     """``[model]``: what the model's outputs are."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     output: Output
     """Meaning of the model's outputs."""
 

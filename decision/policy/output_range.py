@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
+from decision.artefact.strict import Strict
 from decision.policy.input_layout import Numbers
 
 
-class OutputRange(BaseModel):
+class OutputRange(Strict):
     """`[output]`; -1 and 1 where it is left out. ValueErrors name a key."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     low: Numbers = -1.0
     """Lowest output of the network, or a list with one per output."""

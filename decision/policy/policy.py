@@ -42,11 +42,12 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from decision.artefact.documents import Format1, load_toml, parse_toml, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationNs, LineFractionQ30, RateBps
+from decision.artefact.strict import Strict
 from decision.ir.context_expressions import Carried, carried_by
 from decision.ir.interface import Interface
 from decision.ir.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
@@ -76,15 +77,11 @@ MAX_WINDOW = 16
 POLICY_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 def _is_none(value: object) -> bool:
     return value is None
 
 
-class Observation(_Strict):
+class Observation(Strict):
     """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
     the values of the operator's parameters. ``device_rate``: flows are told of their NIC's own rate in force;
     ``target_ratio``: the target is an operator's parameter, and so many times the trained one; ``acks``: flows are told
@@ -211,7 +208,7 @@ class Observation(_Strict):
         return self.model_copy(update={"window": window})
 
 
-class Limits(_Strict):
+class Limits(Strict):
     """Bounds of the rate and the rate of a new flow, Q0.30 fractions of line rate."""
 
     rate_min: LineFractionQ30
@@ -228,7 +225,7 @@ class Limits(_Strict):
         return self
 
 
-class Header(_Strict):
+class Header(Strict):
     """The fields that a policy, a student and a quantised network have in common: what an agent observes and sets.
 
     Optional fields; the default switches each off:

@@ -8,17 +8,16 @@ probe. One is under way at a time. Without the table the network decides: in net
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from decision.artefact.quantity_fields import DurationNs, SizeBytes
+from decision.artefact.strict import Strict
 
 
-class Probes(BaseModel):
+class Probes(Strict):
     """The table. ``after``: payload between two decisions of a flow that is fast enough; ``latest``: or so long, in ns,
     where it is not; None: however long. ``first``: decisions of a new flow that wait for neither, in which it starts,
     brakes and recovers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     after: SizeBytes = Field(gt=0, le=2**30)
     """Payload that a flow sends between a response and its next RTT request."""

@@ -33,9 +33,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from decision.artefact.quantity_fields import LineFractionQ30
+from decision.artefact.strict import Strict
 from decision.ir.expression import Nodes
 from decision.ir.forest import Forest
 from decision.ir.interface import PHASE_SHIFT
@@ -85,11 +86,11 @@ InflationQ10 = Annotated[
 Factor = Annotated[int, BeforeValidator(_factor)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+class _StartTable(Strict):
+    model_config = ConfigDict(validate_default=True)
 
 
-class Growth(_Strict):
+class Growth(_StartTable):
     """The rate times ``factor`` a decision, while the RTT is below ``until`` base RTTs and the rate below rate_max."""
 
     factor: Factor = 2
@@ -98,7 +99,7 @@ class Growth(_Strict):
     """Inflation at which the growth ends, in base RTTs."""
 
 
-class Brake(_Strict):
+class Brake(_StartTable):
     """Once a flow, where the RTT is above so many base RTTs or a NACK has come: at most this rate."""
 
     above: InflationQ10 = Field(default=8)
@@ -107,7 +108,7 @@ class Brake(_Strict):
     """Highest rate after the brake."""
 
 
-class ClearPath(_Strict):
+class ClearPath(_StartTable):
     """The rate times ``factor`` a decision, where the RTT is below ``below`` base RTTs and no NACK has come."""
 
     below: InflationQ10 = Field(default=1.1)  # type: ignore[assignment]  # validated
@@ -116,7 +117,7 @@ class ClearPath(_Strict):
     """Multiplier of the rate per decision."""
 
 
-class LossCut(_Strict):
+class LossCut(_StartTable):
     """The rate of a settled flow less ``cut`` of it a decision, where a NACK has come."""
 
     cut: Cut = 0.25
@@ -128,7 +129,7 @@ class LossCut(_Strict):
         return CUTS.index(self.cut) + 1
 
 
-class Start(_Strict):
+class Start(_StartTable):
     """The table; what is left out is as RL-CC was swept best."""
 
     slow_start: Growth = Growth(until=4)

@@ -12,8 +12,9 @@ fired.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from decision.artefact.strict import Strict
 from decision.ir.interfaces import INTERFACES, TRIGGERED
 from decision.ir.program import Op, ProgramBuilder
 from decision.policy.actions import AnyAction, Choice, clamp
@@ -26,11 +27,9 @@ OUTPUTS = 2
 Units = Annotated[int, Field(strict=True, ge=1, le=1024)]
 
 
-class Trigger(BaseModel):
+class Trigger(Strict):
     """The table. ``hidden``: layers of the trigger's own network; ``saved``: how many decisions of the window it sees
     as they were when it fired last, the newest first."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     hidden: list[Units] = Field(max_length=8)
     """Sizes of the hidden layers of the trigger's own network."""

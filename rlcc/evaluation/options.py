@@ -2,17 +2,16 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from decision.artefact.option_help import Shown
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.strict import Strict
 from netsim.engines import MAX_ENGINES, UNLIMITED, Overload
 
 
-class EvaluateOptions(BaseModel):
+class EvaluateOptions(Strict):
     """Options of `rlcc evaluate`. None: what netsim, a suite or the device says."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     suite: str | None = Field(
         default=None,

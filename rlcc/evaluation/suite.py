@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from decision.artefact.documents import Format1, load_toml
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.strict import Strict
 from decision.artefact.suggest import choices, meant
 from decision.policy.policy import POLICY_NAME
 from netsim import baselines
@@ -27,11 +28,7 @@ from rlcc.evaluation.grid import Cell, Times
 FOLDER = Path(__file__).parent / "suites"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SuiteCells(_Strict):
+class SuiteCells(Strict):
     """Traffic by name, measured ``window`` (from, to) of ``duration``, in the default network but for ``network``.
 
     ``held_out``: nothing may be tuned, trained or chosen by these cells; they are only reported.
@@ -45,7 +42,7 @@ class SuiteCells(_Strict):
     """Measured part of each run, from its start."""
     label: str = ""
     """Name of the cells on the page."""
-    network: dict[str, Any] = {}
+    network: dict[str, Any] = Field(default={})
     """Keys of the network that differ from the default."""
     held_out: bool = False
     """Whether the cells are only reported, and nothing is tuned by them."""
@@ -58,7 +55,7 @@ class SuiteCells(_Strict):
         return self
 
 
-class Suite(_Strict):
+class Suite(Strict):
     """``yardstick``: an ideal beside the baselines, shown and not judged by."""
 
     format: Format1

@@ -3,10 +3,11 @@
 from collections import Counter
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
+from decision.artefact.strict import Strict
 
 FORMAT = 2
 """Format 1 had no ids, and other names (docs/reference/gate.md, "Names in format 1")."""
@@ -16,13 +17,12 @@ Outcome = Literal["PASS", "QUICK PASS", "FAIL"]
 Group = Literal["equality", "object code", "size", "proof", "budget", "regression", "behaviour", "teacher", "network"]
 
 
-class Check(BaseModel):
+class Check(Strict):
     """One thing that must hold. ``id`` is stable and unique in a verdict: programs look a check up by it. ``name``,
     ``value`` and ``limit`` are for people; ``detail`` says what to do or where to look; ``note``, also where it passed,
     what the figure and its limit do not tell.
     ``file`` of the firmware folder is what the check is about, ``line`` (from 1; 0: none) the place in it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     id: str = Field(min_length=1)
     group: Group
     name: str
@@ -35,20 +35,18 @@ class Check(BaseModel):
     line: int = Field(default=0, ge=0)
 
 
-class CostlyLine(BaseModel):
+class CostlyLine(Strict):
     """A line of the firmware's C, and the cycles that its instructions take on the worst path."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     function: str
     line: int = Field(ge=0)
     text: str
     cycles: float
 
 
-class WorstPath(BaseModel):
+class WorstPath(Strict):
     """Cycles of the slowest known input by line, the costliest lines first."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     input: str
     cycles: float
     lines: list[CostlyLine]
@@ -59,7 +57,7 @@ class WorstPath(BaseModel):
         return [cost for cost in self.lines if cost.line]
 
 
-class Verdict(BaseModel):
+class Verdict(Strict):
     """The outcome, and why. ``not_judged``: groups of checks that were left out; ``reasons``: why, of each group that
     was left out otherwise than by `rlcc gate --quick`. ``note``: what all failures together say about how the gate was
     called; else empty. ``measured`` holds the figures as numbers: of the core
@@ -67,7 +65,6 @@ class Verdict(BaseModel):
     (``neighbourhood``), of the networks (``network``, every metric of every run; ``fidelity``, what was judged of them
     beside the teacher's own noise)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     format: Literal[2] = 2
     policy: str
     firmware: str
@@ -75,7 +72,7 @@ class Verdict(BaseModel):
     teacher: str
     profile: str
     checks: list[Check]
-    not_judged: list[Group] = []
+    not_judged: list[Group] = Field(default=[])
     reasons: dict[Group, str] = Field(default={}, exclude_if=lambda reasons: not reasons)
     note: str = Field(default="", exclude_if=lambda note: not note)
     worst_path: WorstPath | None = None

@@ -2,20 +2,21 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from decision.artefact.quantity_fields import DurationPs
+from decision.artefact.strict import Strict
 from distill.options import Scenarios
 
 Value = bool | int | float | str
 Bytes = Annotated[int, Field(ge=0, lt=2**31)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+class _SearchTable(Strict):
+    model_config = ConfigDict(strict=True)
 
 
-class SearchRange(_Strict):
+class SearchRange(_SearchTable):
     """Whole numbers, both ends among them."""
 
     low: int = Field(alias="from", ge=-(2**31), lt=2**31)
@@ -33,7 +34,7 @@ class SearchRange(_Strict):
 Values = Annotated[list[Value], Field(min_length=1, max_length=256)]
 
 
-class SearchLimits(_Strict):
+class SearchLimits(_SearchTable):
     """Limits of a point; None: anything that the target takes."""
 
     context: Bytes | None = None
@@ -44,7 +45,7 @@ class SearchLimits(_Strict):
     """By how much Jain's index may be below the teacher's, in any network."""
 
 
-class SearchOptions(_Strict):
+class SearchOptions(_SearchTable):
     """Points are judged quickly first; those of the best layers are made, proved and judged in the gate's networks."""
 
     points: int = Field(default=60, ge=1, le=100_000, description="Maximum number of quick evaluations.")
@@ -60,7 +61,7 @@ class SearchOptions(_Strict):
     window: Annotated[tuple[DurationPs, DurationPs], Field(strict=False)] | None = None
     """What of their time is measured; where it is left out, the latter part of the rollouts' time."""
     limits: SearchLimits = SearchLimits()
-    space: dict[str, SearchRange | Values] = {}
+    space: dict[str, SearchRange | Values] = Field(default={})
     """By an option's name, "distill.trees", beside what rlcc/search/space.toml has."""
 
     @model_validator(mode="after")

@@ -11,10 +11,11 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from decision.artefact.documents import WHOLE_NUMBER, parse_json, read_bytes, validate
 from decision.artefact.errors import InputError
+from decision.artefact.strict import Strict
 from emulator.build import Build
 from emulator.compile import C_FLAGS
 from emulator.elf import Image
@@ -41,8 +42,8 @@ Word = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class _Part(Strict):
+    model_config = ConfigDict(strict=True)
 
 
 class Subject(_Part):

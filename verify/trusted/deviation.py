@@ -2,19 +2,21 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from decision.artefact.strict import Strict
 
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Word = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Action = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class TeacherClaim(BaseModel):
+class TeacherClaim(Strict):
     """Distances are of actions, multipliers of the rate - 1. In no state the student's action is further than ``bound``
     outside the range of its teacher's around that state; in the state ``witness`` (integers by feature) it is at least
     ``reached``. Past actions are the student's own; ``signals``: the range of what else is observed, by feature."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(strict=True)
     teacher: str
     """Its hash."""
     share: Share

@@ -36,24 +36,25 @@ holds.
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from decision.artefact.documents import Format1, load_json, load_toml, validate
 from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import LineFractionQ30
+from decision.artefact.strict import Strict
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+class _PropertyTable(Strict):
+    model_config = ConfigDict(validate_default=True)
 
 
-class Monotone(_Strict):
+class Monotone(_PropertyTable):
     kind: Literal["monotone"] = "monotone"
     feature: str | None = None
     """Feature of the student; by default each one that it sees."""
 
 
-class Step(_Strict):
+class Step(_PropertyTable):
     kind: Literal["step"] = "step"
     at_least: float | None = Field(default=None, ge=0)
     """Lowest multiplier of the rate."""
@@ -61,13 +62,13 @@ class Step(_Strict):
     """Highest multiplier of the rate."""
 
 
-class NoCycle(_Strict):
+class NoCycle(_PropertyTable):
     kind: Literal["no_cycle"] = "no_cycle"
     length: int = Field(default=8, ge=2, le=4096)
     """Longest cycle to exclude, decisions."""
 
 
-class NoRiseAbove(_Strict):
+class NoRiseAbove(_PropertyTable):
     kind: Literal["no_rise_above"] = "no_rise_above"
     rate: LineFractionQ30 = Field(default="1 line")  # type: ignore[assignment]  # validated
     """Rate of the flow."""
@@ -75,13 +76,13 @@ class NoRiseAbove(_Strict):
     """Inflation above which the rate must not rise."""
 
 
-class Recovers(_Strict):
+class Recovers(_PropertyTable):
     kind: Literal["recovers"] = "recovers"
     decisions: int | None = Field(default=None, ge=1)
     """Maximum number of decisions from the lowest rate to the highest at the base RTT."""
 
 
-class Yields(_Strict):
+class Yields(_PropertyTable):
     kind: Literal["yields"] = "yields"
     inflation: float = Field(default=16.0, ge=1, le=2**14)
     """Inflation that the flow sees."""
@@ -91,7 +92,7 @@ class Yields(_Strict):
     """Maximum number of decisions."""
 
 
-class FixedPoint(_Strict):
+class FixedPoint(_PropertyTable):
     kind: Literal["fixed_point"] = "fixed_point"
     flows: tuple[int, int] = (2, 8192)
     """Lowest and highest number of equal flows."""
@@ -106,7 +107,7 @@ class FixedPoint(_Strict):
         return flows
 
 
-class Ascending(_Strict):
+class Ascending(_PropertyTable):
     kind: Literal["ascending"] = "ascending"
 
 
@@ -115,7 +116,7 @@ Property = Annotated[
 ]
 
 
-class Properties(_Strict):
+class Properties(_PropertyTable):
     """A file of them."""
 
     format: Format1

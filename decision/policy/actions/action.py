@@ -4,18 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 
+from decision.artefact.strict import Strict
 from decision.ir.arrays import Floats
 from decision.ir.interface import Interface
 from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.tape import FloatOp, Names, Reading, Tape, TapeBuilder, evaluate
 
 
-class Action(BaseModel):
+class Action(Strict):
     """Base of all maps. ``kind`` is its name in policy.toml."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     kind: str
 
     @property

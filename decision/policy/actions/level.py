@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from decision.artefact.errors import InputError
+from decision.artefact.strict import Strict
 from decision.ir.arrays import Floats
 from decision.ir.interface import Interface
 from decision.ir.program import Op, Program, ProgramBuilder
@@ -24,10 +25,9 @@ LEAF_BITS = 16
 Integer = Annotated[int, Field(strict=True)]
 
 
-class Ends(BaseModel):
+class Ends(Strict):
     """Ends of one knob, in the interface's unit. ``not_below``: another knob, of those before it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     low: Integer
     """Lowest value of the knob, in the interface's unit."""
     high: Integer

@@ -8,9 +8,9 @@ computes. Zero is every feature's integer before the first decision, because a z
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from decision.artefact.errors import InputError
+from decision.artefact.strict import Strict
 from decision.ir.arrays import Floats
 from decision.ir.expression import Elapsed, Expression, InForce, Parameter, Signal
 from decision.ir.interface import Interface
@@ -80,10 +80,9 @@ class Place:
         return Signal(name)
 
 
-class Feature(BaseModel):
+class Feature(Strict):
     """Base of all kinds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     kind: str
 
     @property
