@@ -417,7 +417,7 @@ def keep_certificate(
     """Write the certificate of what was proved, with ``claims`` besides, once the checker has found it to hold, that of
     a distance with ``teacher``. Cuts that no path comes to are left out. Refused, and nothing written, where the
     certificate does not hold."""
-    from rlcc.gate.certificate_check import hold, without_idle_cuts
+    from rlcc.gate.certificate_check import hold, that_holds
     from verify.prover.output import certificate_text, write_certificate
     from verify.trusted.certificate import extended
 
@@ -425,8 +425,9 @@ def keep_certificate(
     certificate = extended(verification.certificate, **claims) if claims else verification.certificate
     beside = None if certificate.teacher is None else teacher
 
-    certificate, _ = without_idle_cuts(
+    certificate, _ = that_holds(
         certificate,
+        verification.other_cuts,
         lambda made: hold(
             made,
             certificate_text(made).encode(),

@@ -1,6 +1,7 @@
 """Whether a certificate holds: checked again, or the very same was checked here before."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 from decision.artefact.manifest import sha256
@@ -9,7 +10,7 @@ from rlcc.gate.check_cache import Remembered
 from teachers.teacher import Teacher
 from verify.check.refused import Refused
 from verify.check.teacher_distance import TeacherNetwork
-from verify.trusted.certificate import Certificate, extended, image_hash
+from verify.trusted.certificate import Certificate, CutClaim, extended, image_hash
 
 Checked = TypeVar("Checked")
 Progress = Callable[[str], None]
@@ -59,6 +60,20 @@ def without_idle_cuts(certificate: Certificate, check: Callable[[Certificate], C
         kept = [cut for n, cut in enumerate(certificate.cuts) if n not in error.unmet]
     certificate = extended(certificate, cuts=kept)
     return certificate, check(certificate)
+
+
+def that_holds(
+    certificate: Certificate, other_cuts: Iterable[Sequence[CutClaim]], check: Callable[[Certificate], Checked]
+) -> tuple[Certificate, Checked]:
+    """Returns the certificate with its own or the first of the other forms of its cuts that the checker can follow, and
+    what ``check`` returned of it. Refused, for the first form's reason, where it holds with none."""
+    try:
+        return without_idle_cuts(certificate, check)
+    except Refused:
+        for cuts in other_cuts:
+            with suppress(Refused):
+                return without_idle_cuts(extended(certificate, cuts=list(cuts)), check)
+        raise
 
 
 def network_of(teacher: Teacher) -> TeacherNetwork:

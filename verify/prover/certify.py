@@ -1,6 +1,7 @@
 """From a built firmware to a certificate: prove, run the witness on the core, calibrate the cost model."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -53,11 +54,12 @@ class OnCore:
 @dataclass(frozen=True)
 class Verification:
     """A proof with what the core says of it. ``certificate`` is None where something is not proved or not confirmed;
-    ``refuted`` holds failures whose input was run on the core."""
+    ``other_cuts``: forms of its cuts to try if the checker cannot follow it; ``refuted`` holds failures whose input was
+    run on the core."""
 
     build: Build
     proof: Proof
-    cuts: tuple[CutClaim, ...]
+    other_cuts: Iterator[tuple[CutClaim, ...]]
     calibration: Calibration | None
     witness: OnCore | None
     refuted: tuple[tuple[Failure, OnCore], ...]
@@ -70,10 +72,10 @@ def certify(build: Build, *, progress: Progress | None = None) -> Verification:
     model, subject = provable(build), subject_of(build)
     if progress:
         progress("proving")
-    proof, cuts = _prove(build, model)
+    proof, forms = _prove(build, model)
     if proof.failures or proof.worst is None:
         refuted = tuple((f, on_core(build, f.example)) for f in proof.failures if f.example)
-        return Verification(build, proof, cuts, None, None, refuted, None, "")
+        return Verification(build, proof, forms, None, None, refuted, None, "")
     if progress:
         progress("calibrating the cost model")
     calibration = calibrate(build.engine, core_executable(build.engine.core, progress), progress=progress)
@@ -81,8 +83,8 @@ def certify(build: Build, *, progress: Progress | None = None) -> Verification:
     problem = _problem(proof.worst, calibration, witness)
     certificate = None
     if not problem and witness is not None:
-        certificate = _certificate(build, subject, proof, proof.worst, cuts, calibration, witness)
-    return Verification(build, proof, cuts, calibration, witness, (), certificate, problem)
+        certificate = _certificate(build, subject, proof, proof.worst, next(forms), calibration, witness)
+    return Verification(build, proof, forms, calibration, witness, (), certificate, problem)
 
 
 def provable(build: Build) -> CycleModel:
@@ -105,8 +107,8 @@ def unprovable(build: Build) -> str:
     return ""
 
 
-def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]]:
-    """The proof, and the cuts that the checker needs."""
+def _prove(build: Build, model: CycleModel) -> tuple[Proof, Iterator[tuple[CutClaim, ...]]]:
+    """The proof, and forms of the cuts that the checker needs."""
     start = time.monotonic()
     firmware = build.firmware
     run, failures = attempt(
@@ -114,7 +116,7 @@ def _prove(build: Build, model: CycleModel) -> tuple[Proof, tuple[CutClaim, ...]
     )
     worst = None if failures else run.worst()
     proof = run.proof(failures, worst, time.monotonic() - start)
-    return proof, () if failures else cuts_of(run)
+    return proof, iter(()) if failures else cuts_of(run)
 
 
 def on_core(build: Build, example: dict[str, int]) -> OnCore:

@@ -39,31 +39,55 @@ LEAF = re.compile(r"tree\.[0-9]+")
 VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
 
 
-def cuts_of(run: Attempt) -> tuple[CutClaim, ...]:
-    """The cuts of a proof. A path takes the first cut at an address that fits: those that say most come first, or none
-    would come to them."""
+def cuts_of(run: Attempt) -> Iterator[tuple[CutClaim, ...]]:
+    """Yields forms of a proof's cuts, the likeliest to be followed first; the checker tells which holds. In each form,
+    cuts that say most come first: a path takes the first one at its address that fits, or none would come to them."""
     assert run.joiner is not None
-    meetings = run.joiner.meetings[1:]
-    joins, lanes = Counter(m.number for m in meetings), Counter[int]()
-    for meeting in meetings:
+    joins, lanes = Counter[int](), Counter[int]()
+    for meeting in run.joiner.meetings[1:]:
+        joins[meeting.number] += 1
         lanes[meeting.number] += len(meeting.origins)
-    wide = {n for n in joins if joins[n] <= MAX_JOINS and lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
-    chosen = [m for m in meetings if joins[m.number] <= FEW_JOINS or m.number in wide]
-    cuts = [(m.number, _cut(run, m, ahead=False)) for m in chosen if joins[m.number] <= FEW_JOINS]
-    apart = [(m.number, _cut(run, m, ahead=True)) for m in chosen if joins[m.number] > FEW_JOINS]
-    if apart:
-        known = [_cut(run, m, ahead=False) for m in chosen if joins[m.number] > FEW_JOINS]
-        cuts = _without_forgotten(run, cuts, apart, known)
-    cuts += {cut.model_dump_json(): (n, cut) for n, cut in apart}.values()  # what is left out may have told two apart
-    joined = {n for n, m in enumerate(meetings, 1) if joins[m.number] <= FEW_JOINS or m.number in wide}
+    every = {n for n in joins if joins[n] <= MAX_JOINS}
+    wide = {n for n in every if joins[n] <= FEW_JOINS or lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
+    if every != wide and not _quick(run, wide):
+        yield _form(run, joins, every, comparisons=True)
+    plain = _form(run, joins, wide, comparisons=False)
+    yield plain
+    compared = _form(run, joins, wide, comparisons=True)
+    if compared != plain:
+        yield compared
+
+
+def _quick(run: Attempt, places: set[int]) -> bool:
+    """Whether the paths between cuts at the joins at ``places`` are followed in minutes."""
+    assert run.joiner is not None
+    most = QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY
+    return (run.joiner.gave_up and _by_leaves(run)) or _paths(run, places) <= most
+
+
+def _form(run: Attempt, joins: Counter[int], places: set[int], *, comparisons: bool) -> tuple[CutClaim, ...]:
+    """Returns the cuts at the joins at ``places``, positions of the graph, with or without ``comparisons`` of words.
+    ``joins``: the number of joins by position."""
+    assert run.joiner is not None
+
+    def cut(meeting: Meeting, *, ahead: bool) -> CutClaim:
+        return _cut(run, meeting, ahead=ahead, comparisons=comparisons)
+
+    chosen = [m for m in run.joiner.meetings[1:] if m.number in places]
+    few, many = [[m for m in chosen if (joins[m.number] > FEW_JOINS) is many] for many in (False, True)]
+    cuts = [(m.number, cut(m, ahead=False)) for m in few]
+    if many:
+        apart = [(m.number, cut(m, ahead=True)) for m in many]
+        cuts = _without_forgotten(run, cuts, apart, [cut(m, ahead=False) for m in many])
+        cuts += {one.model_dump_json(): (n, one) for n, one in apart}.values()  # what is left out may tell two apart
     if run.joiner.gave_up and _by_leaves(run):
         # Paths join as soon as they are many, under the names of leaves; what a path knows of a tree that it is in the
         # middle of is where it is, which no number tells.
         before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
-        cuts = [(n, _weaker(cut, before)) for n, cut in cuts]
-    elif _paths(run, joined) > (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY):
-        cuts = _with_steps(run, cuts)
-    return tuple(sorted((cut for _, cut in cuts), key=lambda c: -_said(c)))
+        cuts = [(n, _weaker(one, before)) for n, one in cuts]
+    elif not _quick(run, places):
+        cuts = _with_steps(run, cuts, comparisons=comparisons)
+    return tuple(sorted((one for _, one in cuts), key=lambda c: -_said(c)))
 
 
 def _by_leaves(run: Attempt) -> bool:
@@ -71,9 +95,10 @@ def _by_leaves(run: Attempt) -> bool:
     return run.limits.joined_above(run.program) == run.limits.many_cells
 
 
-def _paths(run: Attempt, cuts: set[int]) -> int:
-    """How many paths lie between the call, the joins of these numbers and the returns."""
+def _paths(run: Attempt, places: set[int]) -> int:
+    """How many paths lie between the call, the joins at these positions of the graph and the returns."""
     assert run.joiner is not None
+    cuts = {n for n, meeting in enumerate(run.joiner.meetings[1:], 1) if meeting.number in places}
     begun, total = [1], 0
 
     def arriving(origins: Ints) -> int:
@@ -116,7 +141,7 @@ def _multiplies(program: Program) -> bool:
     return any(n.op in (Op.MUL, Op.MUL_SHR) and all(nodes[a].op is not Op.CONST for a in n.args) for n in behind)
 
 
-def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:
+def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]], *, comparisons: bool) -> list[tuple[int, CutClaim]]:
     """Returns the cuts with those of sums of steps, in the place of others at their addresses. Behind them every sum of
     leaves is possible: ranges that hold of the trees' sums and what follows only because some leaves never meet are
     left out."""
@@ -124,7 +149,7 @@ def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[in
     again.execute(Watcher)
     joiner = again.joiner
     assert isinstance(joiner, Watcher)
-    steps = dict(_steps(again, joiner))
+    steps = dict(_steps(again, joiner, comparisons=comparisons))
     taken = {cut.pc for cut in steps.values()}
     before = {f"node.{n}" for n, sums in enumerate(joiner.behind) if not sums}
     steps = {n: _weaker(cut, before) for n, cut in steps.items()}
@@ -201,10 +226,10 @@ def _asked_again(cut: CutClaim, before: list[CutClaim], features: set[str]) -> C
     return cut.model_copy(update={"bounds": kept})
 
 
-def _steps(run: Attempt, joiner: Watcher) -> Iterator[tuple[int, CutClaim]]:
+def _steps(run: Attempt, joiner: Watcher, *, comparisons: bool) -> Iterator[tuple[int, CutClaim]]:
     places = {n: _place(*key) for key, n in run.state.columns.items()}
     for steps in joiner.found.values():
-        cut = _cut(run, steps.known, ahead=False)
+        cut = _cut(run, steps.known, ahead=False, comparisons=comparisons)
         if any(PRODUCT.search(text) for text in cut.holds.values()):
             continue  # behind it what is multiplied and what is known by name would be apart
         told = {places[n]: text for n, text in steps.told.items()}
@@ -221,8 +246,8 @@ def _said(cut: CutClaim) -> int:
     return len(cut.bounds) + len(cut.holds) + sum(text.isdecimal() for text in cut.holds.values())
 
 
-def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
-    """Returns what was known at a join of paths: everything, or what lies ``ahead``."""
+def _cut(run: Attempt, meeting: Meeting, *, ahead: bool, comparisons: bool) -> CutClaim:
+    """Returns what was known at a join of paths: everything, or what lies ``ahead``; how words compare if asked for."""
     assert run.graph is not None
     pool, columns, program = run.state.pool, run.state.columns, run.program
     leaves = _by_leaves(run)
@@ -258,8 +283,9 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool) -> CutClaim:
     bounds = {text(word): [*span] for word, span in known.items() if not pool.atoms(word) & behind}
     named = sorted((n, pool.text(word)) for n, word in equal if run.cuts.node(n) not in behind)
     bounds |= {f"(eq node.{n} {name})": [1, 1] for n, name in named}
-    facts = [(c, holds) for c, holds in run.state.fact_sets[meeting.facts] if c not in run.state.definitions]
-    bounds |= {text(c): [int(holds)] * 2 for c, holds in facts if not pool.atoms(c) & behind}
+    if comparisons:
+        facts = [(c, holds) for c, holds in run.state.fact_sets[meeting.facts] if c not in run.state.definitions]
+        bounds |= {text(c): [int(holds)] * 2 for c, holds in facts if not pool.atoms(c) & behind}
     return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
 
 

@@ -81,6 +81,7 @@ class Joiner:
         self.joined = _joined(program) | {n for n, node in enumerate(program.nodes) if node.op in (Op.GT, Op.EQ)}
         self.joined -= cuts.counts.bits
         self.nameable = [n for n in _in_order(program) if self._nameable(n)]
+        self.products = _products(program)
         self.gave_up = False
         self.care = care
 
@@ -345,7 +346,7 @@ class Joiner:
         return merged
 
     def _products(self, view: View, rows: Ints) -> dict[int, int]:
-        multiplied = [n for n in self.computed if self.program.nodes[n].op in (Op.MUL, Op.MUL_SHR)]
+        multiplied = [n for n in self.computed if n in self.products]
         same = [(int(view.words(n)[rows[0]]), n) for n in multiplied if not mixed(view.words(n)[rows])]
         return {word: self.cuts.node(n) for word, n in same if word >= FIRST and self.state.pool.op(word) != "atom"}
 
@@ -410,6 +411,14 @@ class Joiner:
                 for at in np.flatnonzero(equal).tolist():
                     known = self.state.fact_sets[merged.facts[at]]
                     merged.facts[at] = self.state.facts(known | {self.state.definition(n, self.cuts.node(n), name)})
+
+
+def _products(program: Program) -> set[int]:
+    """Returns the products, but for those that a choice is between: they may be one on some paths, and the name of one
+    does not say so."""
+    products = {n for n, node in enumerate(program.nodes) if node.op in (Op.MUL, Op.MUL_SHR)}
+    chosen = (set(node.args[1:]) for node in program.nodes if node.op is Op.SELECT)
+    return products.difference(*(sides for sides in chosen if sides <= products))
 
 
 def _in_order(program: Program) -> list[int]:
