@@ -12,7 +12,7 @@ from emulator.profile import load_profile
 from verify.code.graph import Graph, build_graph
 from verify.prover import joins
 from verify.prover.expressions import UNKNOWN, WORD
-from verify.prover.joins import Joiner, _classes, _decided, _in_order, _shift, _wanted
+from verify.prover.joins import Joiner, _classes, _decided, _in_order, _products, _shift, _wanted
 from verify.prover.lanes import Ints, Lanes
 from verify.prover.lanes import joined as side_by_side
 from verify.prover.partial_sums import _combined, _offset
@@ -269,3 +269,13 @@ def test_of_a_division_nothing_is_wanted_that_is_behind_the_bits_which_registers
     assert set(narrower[5:]) <= behind
     assert ratio in behind
     assert remainder in _wanted(program, {quotient})  # one alone does not stand for both
+
+
+def test_two_products_that_a_choice_is_between_have_no_name_and_one_beside_another_value_has() -> None:
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
+    first, second = b.event("response_ns"), b.event("request_sent_ns")
+    which = b.add(Op.GT, (first, second))
+    products = [b.add(Op.MUL_SHR, (first, second), shift) for shift in (32, 40, 48)]
+    either = b.add(Op.SELECT, (which, *products[:2]))
+    program = b.finish(b.add(Op.SELECT, (which, either, products[2])))
+    assert {program.nodes[n].imm for n in _products(program)} == {48}
