@@ -20,6 +20,7 @@ import numpy as np
 
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
+from decision.artefact.processors import OVERRIDE
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
@@ -54,7 +55,8 @@ def as_on(
 ) -> "subprocess.CompletedProcess[str]":
     """Runs a command in the checkout as on a pretended processor, on a number of processors; None: on all."""
     allowed = sorted(os.sched_getaffinity(0))[:processors]
-    free = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    limits = ("_NUM_THREADS", OVERRIDE)
+    free = {name: value for name, value in os.environ.items() if not name.endswith(limits)}
     return subprocess.run(
         command,
         env=free | dict(environment),

@@ -65,8 +65,10 @@ def saved(fitted: Fitted, folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def whole(distilled: Distil, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """The files of a distillation that nothing stopped, and that kept no rounds."""
-    return saved(distilled(None), tmp_path_factory.mktemp("whole") / "student")
+    """The files of a distillation on two processors that nothing stopped, and that kept no rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHON_CPU_COUNT", "2")
+        return saved(distilled(None), tmp_path_factory.mktemp("whole") / "student")
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +99,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, stop: int | None = None) -> list[int]
     return driven
 
 
+@pytest.mark.slow_except("1", "2")
 @pytest.mark.parametrize("stop", ROUNDS)
 def test_it_goes_on_at_the_round_that_was_stopped(
     distilled: Distil, whole: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int

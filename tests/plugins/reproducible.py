@@ -1,5 +1,9 @@
 """Settings of all tests, rlcc's and the lab book's: reproducible Hypothesis runs, one compute thread a process (xdist
-uses the cores), one cache of the pinned clang."""
+uses the cores), one cache of the pinned clang.
+
+The fast suite simulates in its own processes: each process more starts Python and NumPy again, half a CPU second for a
+run of milliseconds. `make test-slow` takes as many as a user's command does, and so does each test that is about them.
+"""
 
 import os
 
@@ -13,13 +17,13 @@ from decision.artefact.cache import cache_folder
 # Tests that start zig themselves find the runtimes (30 CPU s to build) that rlcc has built for its own runs.
 os.environ.setdefault("ZIG_GLOBAL_CACHE_DIR", str(cache_folder() / "zig"))
 
-PROFILES = {"same": 35, "wide": 100, "explore": 2000}
+PROFILES = {"same": 21, "wide": 100, "explore": 2000}
 """Examples of a property that names no number. ``make test`` takes ``same``, ``make test-slow`` takes ``wide``.
-Four broken passes over trees are found by the seventh example at the latest: ``same`` has five times as many."""
+Four broken passes over trees are found by the seventh example at the latest: ``same`` has three times as many."""
 SHARE = 4
 """Share of a property's own number that ``same`` draws: a quarter of it."""
-FEWEST = 12
-"""Examples that ``same`` draws at least, where a property names as many."""
+FEWEST = 8
+"""Examples that ``same`` draws at least, where a property names as many and no smaller number."""
 
 # Deadlines measure the machine, not the code. Derandomised: a run fails or passes for all alike; ``explore`` looks
 # further at each run.
@@ -33,8 +37,11 @@ for name, number in PROFILES.items():
     )
 profile = os.environ.get("HYPOTHESIS_PROFILE", "same")
 settings.load_profile(profile)
+if profile == "same":
+    os.environ.setdefault("PYTHON_CPU_COUNT", "1")
 
 
-def examples(number: int) -> int:
-    """Returns how many examples a property with a number of its own draws in this run."""
-    return number if profile != "same" else min(number, max(FEWEST, number // SHARE))
+def examples(number: int, fewest: int = FEWEST) -> int:
+    """Returns how many examples a property with a number of its own draws in this run; in the fast suite a quarter of
+    them, but ``fewest`` at least."""
+    return number if profile != "same" else min(number, max(fewest, number // SHARE))
