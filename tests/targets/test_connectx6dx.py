@@ -4,6 +4,7 @@ Slow: further students; every broken adapter is noticed in the fast suite.
 """
 
 import ctypes
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -52,13 +53,12 @@ class Engine:
         return value
 
 
-def drive(path: Path, student: str, *, events: int = 240, caps: bool = False, tells: bool = False) -> list[str]:
+def drive(path: Path, student: str, *, events: int = 240, caps: bool = False, tells: bool = False) -> Iterator[str]:
     """Events of a few flows; where the adapter did otherwise than the model."""
     rng = np.random.default_rng(7)
     program, params = STUDENTS[student].program(), STUDENTS[student].params()
     engine = Engine(path, list(params.values()))
     flows: dict[int, Flow] = {}
-    wrong = []
     for number in range(events):
         if number == events // 2:  # the operator halves the rates while flows are in flight
             params = {name: value // 2 for name, value in params.items()}
@@ -82,32 +82,31 @@ def drive(path: Path, student: str, *, events: int = 240, caps: bool = False, te
         rate = model.decide(params, **timestamps) if is_response else model.without_decision(params)
         got = engine.event(flow, is_response=is_response, **timestamps, **more)
         if got != (rate, 1, 0):
-            wrong.append(f"event {number}: {got}, expected rate {rate}")
+            yield f"event {number}: {got}, expected rate {rate}"
         if (cap := engine.in_flight()) != (model.in_flight if sets else 0):
-            wrong.append(f"event {number}: {cap} bytes in flight, expected {model.in_flight}")
+            yield f"event {number}: {cap} bytes in flight, expected {model.in_flight}"
     if any(any(list(context)[20:]) for context in engine.contexts.values()):
-        wrong.append("the context holds something behind the adapter's part")
-    return wrong
+        yield "the context holds something behind the adapter's part"
 
 
-@pytest.mark.slow_except("rl_cc", "counting", "all-once", "losing-once", "tunable", "acks")
+@pytest.mark.slow_except("counting", "all-once", "tunable", "acks")
 @pytest.mark.parametrize("student", STUDENTS)
 def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
     tells = ("-DENGINE_TELLS_ACKS",) if ACKED in STUDENTS[student].program().interface.event_names else ()
-    assert drive(library(firmware(student, "connectx6dx"), *tells, *SOURCES), student) == []
+    assert list(drive(library(firmware(student, "connectx6dx"), *tells, *SOURCES), student)) == []
 
 
 def test_an_engine_may_tell_the_rate_in_force(firmware, library):
     folder = firmware("told", "connectx6dx")
-    assert drive(library(folder, "-DENGINE_TELLS_RATE", *SOURCES), "told", tells=True) == []
-    assert drive(library(folder, *SOURCES), "told", tells=True) != []
+    assert list(drive(library(folder, "-DENGINE_TELLS_RATE", *SOURCES), "told", tells=True)) == []
+    assert any(drive(library(folder, *SOURCES), "told", tells=True))
 
 
 def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):
     folder = firmware("options", "connectx6dx")
-    assert drive(library(folder, SET, *SOURCES), "options", caps=True) == []
+    assert list(drive(library(folder, SET, *SOURCES), "options", caps=True)) == []
     edit = ("rlcc_rl_algo.c", "first * params->in_flight_line_q2", "first / 2U * params->in_flight_line_q2")
-    assert drive(library(folder, SET, *SOURCES, edit=edit), "options", caps=True) != []
+    assert any(drive(library(folder, SET, *SOURCES, edit=edit), "options", caps=True))
 
 
 MUTANTS = {
@@ -129,10 +128,10 @@ MUTANTS = {
 def test_what_was_acknowledged_is_added_up(name, firmware, library):
     edit = ("rlcc_rl_algo.c", f"memory.context.{name} += event.{name}", f"memory.context.{name} = event.{name}")
     path = library(firmware("acks", "connectx6dx"), "-DENGINE_TELLS_ACKS", *SOURCES, edit=edit)
-    assert drive(path, "acks") != []
+    assert any(drive(path, "acks"))
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_broken_adapter_is_noticed(name, firmware, library):
     path = library(firmware("counting", "connectx6dx"), *SOURCES, edit=("rlcc_rl_algo.c", *MUTANTS[name]))
-    assert drive(path, "counting") != []
+    assert any(drive(path, "counting"))

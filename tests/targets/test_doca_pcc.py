@@ -6,6 +6,7 @@ Slow: further students; every broken adapter is noticed in the fast suite.
 import ctypes
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,7 @@ class Device:
 
 def drive(
     device: Device, student: str, *, events: int = 600, seed: int = 5, caps: bool = False, told: int = 0
-) -> list[str]:
+) -> Iterator[str]:
     """A long day of a few flows; what the adapter did otherwise than the model. ``caps``: the build says where what may
     be in flight goes; ``told``: the rate in force that it says, of all flows."""
     rng = np.random.default_rng(seed)
@@ -90,7 +91,6 @@ def drive(
     counters, stored = (ctypes.c_uint32 * (6 if once else 4))(), (ctypes.c_uint32 * len(defaults))(*defaults.values())
     expected = [0] * len(counters)
     flows: dict[int, Flow] = {}
-    wrong = []
     for number in range(events):
         if number == events // 3:
             device.give("device_counters", counters)
@@ -128,30 +128,29 @@ def drive(
             fields["sent_32bytes"] = 12345
         got = device.event(flow, type=kind, subtype=int(rng.integers(4)), **fields)
         if (got.rate, got.rtt_req, got.probe_type_slot) != (rate, 1, 0):
-            wrong.append(f"event {number}, type {kind}: rate {got.rate}, expected {rate}")
+            yield f"event {number}, type {kind}: rate {got.rate}, expected {rate}"
         if (cap := device.take("device_in_flight")) != (model.in_flight if sets else 0):
-            wrong.append(f"event {number}, type {kind}: {cap} bytes in flight, expected {model.in_flight}")
+            yield f"event {number}, type {kind}: {cap} bytes in flight, expected {model.in_flight}"
     if list(counters) != expected:
-        wrong.append(f"counters {list(counters)}, expected {expected}")
-    return wrong
+        yield f"counters {list(counters)}, expected {expected}"
 
 
-@pytest.mark.slow_except("rl_cc", "counting", "all-once", "losing-once", "tunable")
+@pytest.mark.slow_except("counting", "all-once", "tunable")
 @pytest.mark.parametrize("student", [name for name in STUDENTS if name not in ("acks", "delivered")])
 def test_every_event_gives_the_rate_of_the_integer_program(student, firmware, library):
     """Through wraps, coalesced events, new flows, without counters and with, before and after new parameters."""
-    assert drive(Device(library(firmware(student, "doca-pcc"), *SOURCES)), student) == []
+    assert list(drive(Device(library(firmware(student, "doca-pcc"), *SOURCES)), student)) == []
 
 
 def test_a_build_may_tell_the_rate_in_force(firmware, library):
     device = Device(library(firmware("told", "doca-pcc"), "-DRLCC_DEVICE_RATE_Q20(event)=1234U", *SOURCES))
-    assert drive(device, "told", told=1234) == []
-    assert drive(device, "told") != []
+    assert list(drive(device, "told", told=1234)) == []
+    assert any(drive(device, "told"))
 
 
 def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):
     device = Device(library(firmware("options", "doca-pcc"), SET, *SOURCES))
-    assert drive(device, "options", caps=True) == []
+    assert list(drive(device, "options", caps=True)) == []
 
 
 @pytest.mark.parametrize(
@@ -165,7 +164,7 @@ def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):
 def test_a_wrong_cap_is_noticed(old, new, firmware, library):
     edit = ("rlcc_doca_pcc.c", old, new)
     device = Device(library(firmware("options", "doca-pcc"), SET, *SOURCES, edit=edit))
-    assert drive(device, "options", caps=True) != []
+    assert any(drive(device, "options", caps=True))
 
 
 MUTANTS = {
@@ -187,7 +186,7 @@ MUTANTS = {
 def test_a_broken_adapter_is_noticed(name, firmware, library):
     folder = firmware("counting", "doca-pcc")
     device = Device(library(folder, *SOURCES, edit=("rlcc_doca_pcc.c", *MUTANTS[name])))
-    assert drive(device, "counting") != []
+    assert any(drive(device, "counting"))
 
 
 ONCE_MUTANTS = {
@@ -199,13 +198,13 @@ ONCE_MUTANTS = {
 @pytest.mark.parametrize("name", ONCE_MUTANTS)
 def test_a_broken_adapter_of_a_policy_that_decides_once_is_noticed(name, firmware, library):
     edit = ("rlcc_doca_pcc.c", *ONCE_MUTANTS[name])
-    assert drive(Device(library(firmware("once", "doca-pcc"), *SOURCES, edit=edit)), "once") != []
+    assert any(drive(Device(library(firmware("once", "doca-pcc"), *SOURCES, edit=edit)), "once"))
 
 
 def test_late_answers_decided_on_are_noticed(firmware, library):
     """The rule itself, broken in the C: an answer to a request from before the last decision is decided on."""
     edit = ("rlcc_policy.c", "(asked_since_high == 1023U)", "(asked_since_high == 1024U)")
-    assert drive(Device(library(firmware("once", "doca-pcc"), *SOURCES, edit=edit)), "once") != []
+    assert any(drive(Device(library(firmware("once", "doca-pcc"), *SOURCES, edit=edit)), "once"))
 
 
 OWNER = "-DRLCC_OWNER(of)=rlcc_owner_of(of)", "-include", str(DEVICE.with_name("owner.h"))

@@ -3,6 +3,7 @@ from a response to the next event, against the integer program and the map to wi
 
 import ctypes
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -182,35 +183,35 @@ def story(student: str, gen: int, *, told: int = 0) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def drive(path: Path, student: str, gen: int, *, told: int = 0) -> list[str]:
+def drive(path: Path, student: str, gen: int, *, told: int = 0) -> Iterator[str]:
     """What the adapter did otherwise than the model."""
     answer = getattr(ctypes.CDLL(str(path)), f"rlcc_rue_gen{gen}")
     memory: dict[int, ctypes.Array[ctypes.c_char]] = {}
-    wrong = []
     for number, step in enumerate(story(student, gen, told=told)):
         own = memory.setdefault(step.connection, ctypes.create_string_buffer(64))
         response = ctypes.create_string_buffer(b"\xff" * 64, 64)
         params = (ctypes.c_uint32 * len(step.words))(*step.words)
         answer(ctypes.create_string_buffer(step.event, 64), response, own, params, ctypes.c_uint32(step.now))
         got = unpack(f"Response_Gen{gen}", response.raw)
-        wrong += [f"event {number}: {key} {got[key]}, expected {value}" for key, value in step.response.items()
-                  if got[key] != value]  # fmt: skip
+        for key, value in step.response.items():
+            if got[key] != value:
+                yield f"event {number}: {key} {got[key]}, expected {value}"
     if any(connection.raw[40:] != bytes(24) for connection in memory.values()):
-        wrong.append("the memory holds something behind the adapter's part")
-    return wrong
+        yield "the memory holds something behind the adapter's part"
 
 
+@pytest.mark.slow_except("carrying-1", "tunable-1", "all-once-1", "losing-2", "delivered-1", "table-1")
 @pytest.mark.parametrize(("student", "gen"), [(s, g) for s in FITTING for g in (1, 2) if g == 1 or s == "losing"])
 def test_every_event_gives_the_window_of_the_integer_programs_rate(student, gen, firmware, library):
     """Whole responses to the bit: times that wrap and that make no sense, every delay, types that there are not,
     parameters at their ends, new connections in the middle, state that something else has overwritten."""
-    assert drive(library(firmware(student, "falcon-rue"), *SOURCES), student, gen) == []
+    assert list(drive(library(firmware(student, "falcon-rue"), *SOURCES), student, gen)) == []
 
 
 def test_a_build_may_tell_the_rate_in_force(firmware, library):
     path = library(firmware("told", "falcon-rue"), "-DRLCC_DEVICE_RATE_Q20(connection)=1234U", *SOURCES)
-    assert drive(path, "told", 1, told=1234) == []
-    assert drive(path, "told", 1) != []
+    assert list(drive(path, "told", 1, told=1234)) == []
+    assert any(drive(path, "told", 1))
 
 
 @pytest.mark.parametrize("gen", [1, 2])
@@ -300,7 +301,7 @@ def policy(firmware, host_compiler, run, tmp_path_factory):
 def test_a_broken_adapter_is_noticed(student, name, firmware, policy, library):
     edit = (ADAPTER, *MUTANTS[student][name])
     path = library(firmware(student, "falcon-rue"), policy(student), ADAPTER, edit=edit)
-    assert drive(path, student, 1) != []
+    assert any(drive(path, student, 1))
 
 
 OF_GENERATION_2 = {
@@ -316,7 +317,7 @@ OF_GENERATION_2 = {
 def test_so_is_one_of_generation_2(name, firmware, policy, library):
     edit = (ADAPTER, *OF_GENERATION_2[name])
     path = library(firmware("losing", "falcon-rue"), policy("losing"), ADAPTER, edit=edit)
-    assert drive(path, "losing", 2) != []
+    assert any(drive(path, "losing", 2))
 
 
 def test_parameters_are_in_range_or_not(firmware, library):

@@ -19,6 +19,7 @@ class Event(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_uint32) for name in ("flow", "is_new", *FLOW_RATE.event_names))
 
 
+@pytest.mark.slow_except("None-counting", "edit1-counting", "edit2-counting", "None-once")
 @pytest.mark.parametrize("name", ["counting", "once"])
 @pytest.mark.parametrize("edit", [None, ("*flow = new_flow;", ";"), ("event.flow < RLCC_FLOWS", "event.flow < 63U")])
 def test_the_loop_decides_for_each_event_and_starts_new_flows_from_zero(name, edit, firmware, library):

@@ -22,7 +22,7 @@ EVA = ("frama-c", "-machdep", "gcc_x86_32", "-eva", "-eva-precision")
 
 @pytest.mark.skipif(shutil.which("clang-tidy") is None, reason="no clang-tidy: apt install clang-tidy")
 class TestClangTidy:
-    @pytest.mark.slow_except("falcon-rue")
+    @pytest.mark.slow
     @pytest.mark.parametrize("target", TIDIED)
     def test_adapters_are_clean(self, target, firmware, run):
         assert tidied(firmware("rl_cc", target), run, TIDIED[target]) == ""

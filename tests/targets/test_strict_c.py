@@ -43,7 +43,7 @@ def found_cxx() -> dict[str, list[str]]:
     return found | {"zig": [sys.executable, "-m", "ziglang", "c++"]}
 
 
-@pytest.mark.slow_except("gcc-*", "zig-rl_cc-*")
+@pytest.mark.slow_except("gcc-rl_cc-*", "gcc-all-once-*", "gcc-counting-*", "zig-rl_cc-*")
 @pytest.mark.parametrize(("student", "target"), PLACES)
 def test_c_compiles_strictly(student, target, firmware, compiler, run, tmp_path):
     folder = firmware(student, target)

@@ -33,6 +33,9 @@ def kept(target: str, folder: Path, library, tmp_path: Path) -> tuple[ctypes.CDL
     return made, bytes((ctypes.c_char * size).in_dll(made, symbol))
 
 
+@pytest.mark.slow_except(
+    "tunable-linux-bpf", "tunable-falcon-rue", "losing-generic", "options-generic", "told-linux-bpf", "rl_cc-falcon-rue"
+)
 @pytest.mark.parametrize("target", KEPT)
 @pytest.mark.parametrize("student", ["rl_cc", "losing", "options", "told", "tunable"])
 def test_the_defaults_are_the_bytes_of_c(student, target, firmware, library, tmp_path):
