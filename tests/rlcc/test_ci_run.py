@@ -38,7 +38,13 @@ def machine(tmp_path: Path) -> Machine:
         (programs / name).chmod(0o755)
 
     def run(
-        *, root: bool = True, sudo: bool = False, has: tuple[str, ...] = tuple(TOOLS), ci: str = "", fails: str = "none"
+        *,
+        root: bool = True,
+        sudo: bool = False,
+        has: tuple[str, ...] = tuple(TOOLS),
+        ci: str = "",
+        fails: str = "none",
+        suite: str = "",
     ) -> subprocess.CompletedProcess[str]:
         log = tmp_path / "log"
         (tmp_path / "checkout/requirements/system.sh").write_text("exit 0\n")
@@ -70,7 +76,7 @@ exit 0""",
         )
         return subprocess.run(
             [str(programs / "bash"), str(tmp_path / "checkout/.ci/run")],
-            env={"PATH": str(programs), "CI": ci, "TMPDIR": str(tmp_path)},
+            env={"PATH": str(programs), "CI": ci, "CI_SUITE": suite, "TMPDIR": str(tmp_path)},
             capture_output=True,
             text=True,
             check=False,
@@ -101,6 +107,15 @@ def test_a_clean_machine_gets_its_lists_then_its_tools_and_no_skip_is_let_throug
         "make setup-docs [--no-unexpected-skips]",
         "make docs [--no-unexpected-skips]",
     ]
+
+
+@pytest.mark.parametrize(("fails", "code"), [("none", 0), ("test-slow", 1)])
+def test_every_night_the_slow_suite_takes_the_place_of_the_fast_one(
+    machine: Machine, tmp_path: Path, fails: str, code: int
+) -> None:
+    assert machine(suite="test-slow", fails=fails).returncode == code
+    assert "make test-slow [--no-unexpected-skips]" in log(tmp_path)
+    assert "make test [--no-unexpected-skips]" not in log(tmp_path)
 
 
 def test_what_is_there_is_not_installed_again(machine: Machine, tmp_path: Path) -> None:

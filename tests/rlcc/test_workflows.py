@@ -30,7 +30,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 def test_there_is_one_for_each_thing() -> None:
     assert {path.stem for path in WORKFLOWS} == {
-        *("aarch64", "doca", "docs", "gate", "lint", "test", "versions", "wheels")
+        *("aarch64", "doca", "docs", "gate", "lint", "slow", "test", "versions", "wheels")
     }
 
 
@@ -60,7 +60,7 @@ def test_rights_are_the_least(path: Path) -> None:
     assert workflow["permissions"] == of_all
     for name, job in workflow["jobs"].items():
         assert job.get("permissions") == MORE_RIGHTS.get((path.name, name))
-        assert job["timeout-minutes"] <= 60
+        assert job["timeout-minutes"] <= (240 if path.name == "slow.yml" else 60)
     assert "secrets." not in path.read_text()
     assert "pull_request_target" not in path.read_text()
     for step in steps(path):
@@ -76,6 +76,15 @@ def test_what_they_run_is_a_target_of_the_makefile(path: Path) -> None:
         run = re.fullmatch(r'(?:make (?P<target>[\w-]+)(?: >> "\$GITHUB_ENV")?|(?P<file>\.ci/run))', script)
         assert run, script
         assert run["target"] in targets if run["target"] else os.access(ROOT / run["file"], os.X_OK)
+
+
+def test_the_slow_suite_runs_every_night() -> None:
+    """`.ci/run` takes the target from CI_SUITE (test_ci_run.py)."""
+    slow = yaml.safe_load((ROOT / ".github/workflows/slow.yml").read_text())
+    assert list(slow[True]) == ["schedule", "workflow_dispatch"]  # YAML 1.1 reads `on` as true
+    (run,) = [step for step in steps(ROOT / ".github/workflows/slow.yml") if "run" in step]
+    assert (run["run"], run["env"]) == (".ci/run", {"CI_SUITE": "test-slow"})
+    assert re.search(r"^test-slow:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 def test_what_is_handed_on_is_what_the_next_step_takes() -> None:
