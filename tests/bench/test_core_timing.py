@@ -16,6 +16,7 @@ def test_the_page_lists_instructions_by_their_cycles_and_gives_reasons() -> None
     assert text.count("- small:") == 1
 
 
+@pytest.mark.slow_except("connectx6dx-proxy", "nowhere", "picorv32")
 @pytest.mark.parametrize("profile", ["picorv32", "ibex-maxperf", "connectx6dx-proxy", "nowhere"])
 def test_an_engine_that_it_is_not_about_is_a_sentence(profile, tmp_path, capsys) -> None:
     out = tmp_path / "page.md"

@@ -40,6 +40,7 @@ def test_a_hundred_students_are_of_every_kind() -> None:
         assert words(student)
 
 
+@pytest.mark.slow
 def test_a_student_is_proved_and_its_certificate_checked() -> None:
     row = judged(5, How())
     assert row.proved.problem == ""
@@ -121,6 +122,7 @@ def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest
     assert command.main(["--results", str(results), "--out", str(tmp_path / "page.md")]) == 2
 
 
+@pytest.mark.slow_except("clang")
 @pytest.mark.parametrize("compiler", ["clang", "gcc"])
 def test_each_compilers_page_has_its_own_place_and_no_other_students_take_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compiler: str

@@ -126,6 +126,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return emitted(tmp_path_factory.mktemp("other"), policy, "rate_c", options=Options(form="joint"))
 
 
+@pytest.mark.slow_except("two policies")
 @pytest.mark.parametrize("second", ["an A/B pair", "two policies"])
 def test_the_policies_of_one_image_run_on_the_core_as_each_does_alone(
     pair: tuple[Path, Path], other: Path, second: str

@@ -40,6 +40,7 @@ def student(kind: str) -> Student:
     return Student("queues", Header(observation=observation, action=action), forest, "0123456789abcdef" * 4)
 
 
+@pytest.mark.slow_except("gcc-*")
 @pytest.mark.parametrize("kind", ACTIONS)
 def test_it_compiles_passes_its_vectors_and_is_as_emitted(kind, emitted, tmp_path, compiler, run):
     folder = emitted(student(kind), tmp_path, target="bare")
@@ -52,6 +53,7 @@ def test_it_compiles_passes_its_vectors_and_is_as_emitted(kind, emitted, tmp_pat
     assert text.count("static const") <= 1  # one place and one array of tables for all sums
 
 
+@pytest.mark.slow_except("level")
 @pytest.mark.parametrize("kind", ACTIONS)
 def test_it_is_proved(kind, emitted, tmp_path):
     from emulator.firmware_folder import built

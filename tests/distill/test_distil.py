@@ -108,6 +108,7 @@ def test_rows_limits_each_run(runs: Any, teacher: Any) -> None:
     assert all(p.weight.sum() == pytest.approx(1) for p in parts)
 
 
+@pytest.mark.slow_except("many-to-one:2-4000000000")
 @pytest.mark.parametrize(
     ("scenario", "duration_ps"),
     [("many-to-one:2", 4 * MS), ("many-to-one:8", 8 * MS), ("long-short:4", 21 * MS)],

@@ -80,6 +80,7 @@ def with_waits(folder: Path, instruction: int, data: int) -> Path:
     return path
 
 
+@pytest.mark.slow_except("2")
 @pytest.mark.parametrize("wait", [1, 2, 7])
 def test_data_wait_states_lengthen_each_access(tmp_path: Path, cycles: SnippetTimer, wait: int) -> None:
     path = with_waits(tmp_path, 0, wait)

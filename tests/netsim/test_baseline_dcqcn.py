@@ -206,6 +206,7 @@ def drawn(random: Random) -> tuple[Parameters, list[Step]]:
     return parameters, [(random.randint(0, 50), "cnp", 0), *run]
 
 
+@pytest.mark.slow_except("1", "2", "3")
 @pytest.mark.parametrize("seed", range(8))
 def test_closed_form_is_the_timers(seed: int) -> None:
     random = Random(seed)

@@ -59,6 +59,7 @@ def test_records_hold_the_rate_that_decisions_went_on_from(steering, options):
     assert (rate[(now > 6) & (now < 8)] > 0.1 * 2**30).any()
 
 
+@pytest.mark.slow_except("plain-True", "in_flight-False")
 @pytest.mark.parametrize("is_told", [False, True])
 @pytest.mark.parametrize("options", [{}, {"in_flight": {}}], ids=lambda o: "+".join(o) or "plain")
 def test_decisions_from_outside_leave_the_same_records(steering, from_outside, options, is_told):

@@ -106,6 +106,7 @@ def test_events_wait_as_in_an_md1_queue(constant, load: float) -> None:
     assert found["engine_decisions_s"] == pytest.approx(load / SERVICE_US * 1e6, rel=0.02)
 
 
+@pytest.mark.slow_except("2.0")
 @pytest.mark.parametrize("load", [0.5, 2.0])
 def test_an_engine_without_a_queue_loses_what_erlang_says(constant, load: float) -> None:
     """Erlang's loss formula for one server holds for any service time: load / (1 + load)."""

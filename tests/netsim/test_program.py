@@ -88,6 +88,7 @@ def test_every_node_has_the_value_of_the_specification(cases, data) -> None:
     assert core.trace(list(event), state) == [int(v[0]) for v in wanted]
 
 
+@pytest.mark.slow_except("2")
 @pytest.mark.parametrize("number", range(len(ACTIONS)))
 def test_a_simulation_follows_the_specification(cases, number: int) -> None:
     case = cases[number]

@@ -49,6 +49,7 @@ def test_every_compiled_module_is_built_and_known() -> None:
     )
 
 
+@pytest.mark.slow_except("not there-*", "of another machine-netsim._core")
 @pytest.mark.parametrize("module", NAMES)
 @pytest.mark.parametrize("kind", ["not there", "of another machine"])
 def test_a_command_says_which_module_and_ends_with_2(module: str, kind: str, tmp_path: Path, pipeline) -> None:

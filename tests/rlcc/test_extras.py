@@ -51,7 +51,7 @@ def test_every_command_answers_help_in_a_plain_installation() -> None:
     assert done.stdout.count("Usage: rlcc ") == len(cli.COMMANDS)
 
 
-@pytest.mark.slow_except("check-needs0", "emit-needs1", "emulate-needs3")
+@pytest.mark.slow_except("check-needs0", "emulate-needs3")
 @pytest.mark.parametrize(
     ("command", "needs"),
     [
@@ -95,28 +95,24 @@ def test_a_command_without_its_extra_says_which(extra: str, pipeline, tmp_path: 
     (onnx / "policy.onnx").write_bytes(b"onnx")
     small = ["--scenario", "many-to-one:2", "--duration", "1 ms", "--out", tmp_path / "out"]
     asked = {
-        "verify": [
-            ["emulate", pipeline.firmware],
-            ["gate", pipeline.firmware, "--recipe", pipeline.recipe, "--out", tmp_path / "verdict"],
-        ],
-        "distill": [["rollout", TEACHER, *small], ["distill", TEACHER, pipeline.rollouts, "--out", tmp_path / "s"]],
-        "evaluate": [["evaluate", TEACHER, *small]],
-        "formats": [["check", onnx / "policy.onnx"]],
-        "ray": [["evaluate", TEACHER, *small, "--where", "ray"]],
-        "search": [["search", ROOT / "recipes/rl-cc.toml", "--out", tmp_path / "search"]],
-        "train": [["train", ROOT / "recipes/train-rl-cc-mlp.toml", "--out", tmp_path / "t"]],
-        "attest": [["attest", pipeline.firmware, "--key", tmp_path / "key.pem", "-o", tmp_path / "envelope.json"]],
-        "cores": [["emulate", pipeline.firmware, "--profile", "picorv32"]],
+        "verify": ["emulate", pipeline.firmware],
+        "distill": ["distill", TEACHER, pipeline.rollouts, "--out", tmp_path / "s"],
+        "evaluate": ["evaluate", TEACHER, *small],
+        "formats": ["check", onnx / "policy.onnx"],
+        "ray": ["evaluate", TEACHER, *small, "--where", "ray"],
+        "search": ["search", ROOT / "recipes/rl-cc.toml", "--out", tmp_path / "search"],
+        "train": ["train", ROOT / "recipes/train-rl-cc-mlp.toml", "--out", tmp_path / "t"],
+        "attest": ["attest", pipeline.firmware, "--key", tmp_path / "key.pem", "-o", tmp_path / "envelope.json"],
+        "cores": ["emulate", pipeline.firmware, "--profile", "picorv32"],
     }
     code = {
         "environments": "from netsim.environments import pettingzoo_parallel",
         "rtl": "sys.executable = '/none/python'\nimport os\nos.environ['PATH'] = '/none'\n"
         "from verify.rtl.netlist import yosys\nyosys()",
     }.get(extra)
-    for arguments in [[]] if code else asked[extra]:
-        done = run_without(BROUGHT[extra], code or COMMAND, *arguments)
-        last = done.stderr.strip().splitlines()[-1]
-        assert f"pip install 'rlcc[{extra}]'" in last, done.stderr
-        if code is None:
-            assert done.returncode == 2
-            assert "Traceback" not in done.stderr
+    done = run_without(BROUGHT[extra], code or COMMAND, *([] if code else asked[extra]))
+    last = done.stderr.strip().splitlines()[-1]
+    assert f"pip install 'rlcc[{extra}]'" in last, done.stderr
+    if code is None:
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr

@@ -101,6 +101,7 @@ def test_an_impossible_budget_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: 
     assert [c["group"] for c in content["checks"] if not c["passed"]] == ["budget"]
 
 
+@pytest.mark.slow
 def test_a_tolerance_that_the_student_misses_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
     """A student of one stump is not its teacher."""
     copy = pipeline.copy(tmp_path / "copy")
@@ -306,6 +307,7 @@ def _version_only(command: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(command, 0, "clang version of the test\n", "")
 
 
+@pytest.mark.slow_except("a flipped compare", "a forgotten history")
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name not in UNSEEN])
 def test_the_vectors_on_the_core_tell_a_mutant(
     pipeline: Any, resealed: Any, tmp_path: Path, rlcc: Run, name: str

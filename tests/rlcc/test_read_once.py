@@ -55,6 +55,7 @@ def vanishing(folders: list[Path]) -> Callable[[Path, str], Opened]:
     return open_and_remove
 
 
+@pytest.mark.slow_except("gate", "check", "bound", "cycles", "emulate", "evaluate")
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [
@@ -90,6 +91,7 @@ def test_a_command_reads_nothing_of_a_folder_after_it_was_hashed(
     assert len(teachers) == (arguments[0] == "gate" or "--teacher" in arguments)
 
 
+@pytest.mark.slow
 def test_the_checkers_process_gets_the_bytes(copy: Path) -> None:
     artefact = opened(copy / "firmware", "firmware")
     shutil.rmtree(copy / "firmware")

@@ -44,6 +44,7 @@ def test_controls_up_to_1024_flows(name: str) -> None:
     assert line.r2 > 0.99
 
 
+@pytest.mark.slow_except("rl-cc-mlp")
 @pytest.mark.parametrize("name", ["rl-cc-mlp", "rl-cc-lstm-small", "pcc-rl-lstm"])
 def test_8192_flows_lose_nothing(name: str) -> None:
     teacher = teachers.load(FOLDER / name)

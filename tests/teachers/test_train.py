@@ -126,7 +126,7 @@ CHANGING: dict[str, Any] = {
 }
 
 
-@pytest.mark.slow_except("None-options0", "4-options1")
+@pytest.mark.slow_except("4-options1")
 @pytest.mark.parametrize(("lstm", "options"), [(None, {}), (4, {}), (None, CHANGING), (4, CHANGING)])
 def test_resumed_run_is_bit_equal(tmp_path: Path, make_config: Any, lstm: int | None, options: dict[str, Any]) -> None:
     config = make_config(lstm=lstm, **options)

@@ -307,7 +307,7 @@ LABELS = {
 }
 
 
-@pytest.mark.slow_except("never seen", "two texts", "truth", "no names")
+@pytest.mark.slow_except("never seen", "two texts")
 @pytest.mark.parametrize("case", LABELS)
 def test_a_class_has_the_librarys_label(case, tmp_path):
     labels, more = LABELS[case]

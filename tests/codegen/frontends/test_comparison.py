@@ -265,6 +265,7 @@ def changed(node, path, unit):
     return replace(node, threshold=node.threshold + 1)
 
 
+@pytest.mark.slow_except("xgboost", "treelite")
 @pytest.mark.parametrize("case", ["xgboost", "lightgbm", "catboost, unseen", "treelite"])
 def test_a_process_of_its_own_says_the_same(case, told, monkeypatch):
     path, _, model, rows, found = told(case)

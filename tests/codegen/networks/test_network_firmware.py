@@ -46,6 +46,7 @@ WIDE = [
 ]
 
 
+@pytest.mark.slow_except("clang-lstm", "gcc-*")
 @pytest.mark.parametrize("name", ["mlp", "lstm", "choice"])
 @pytest.mark.parametrize("compiler", list(host_compilers()))
 def test_the_c_is_the_program_on_the_host(folders, name, compiler):
@@ -266,7 +267,7 @@ def test_a_context_too_small_is_one_sentence_and_leaves_nothing(tmp_path):
     assert (tmp_path / "out" / "connectx6dx" / "rlcc_rl_algo.c").is_file()
 
 
-@pytest.mark.slow_except("connectx6dx", "doca-pcc")
+@pytest.mark.slow_except("doca-pcc")
 @pytest.mark.parametrize("target", [name for name in TARGETS if name != "linux-bpf"])
 def test_adapters_compile_around_a_network(tmp_path, target, host_compiler, run):
     teacher = drawn(LSTM, features=[CONGESTION, {"kind": "previous_action"}])

@@ -50,6 +50,12 @@ def compare(firmware: Firmware, compiler: str, opt: str, profile: Profile, folde
     assert (pair.ours.returned == vectors.expected["rate_q20"]).all()
 
 
+@pytest.mark.slow_except(
+    "table-branches-gcc--O0-profile5",
+    "table-auto-clang--O1-profile4",
+    "rl_cc-joint-clang--O2-profile6",
+    "counting-branches-gcc--Os-profile3",
+)
 @pytest.mark.parametrize(("student", "form", "compiler", "opt", "profile"), CASES)
 def test_emitted_code_takes_the_same_cycles(
     tmp_path: Path, student: str, form: str, compiler: str, opt: str, profile: Profile

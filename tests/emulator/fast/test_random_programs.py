@@ -59,6 +59,7 @@ def compare(profile: Profile, data: st.DataObject, calls: int, states: Sequence[
         assert (state, pair.differences()) == (state, [])
 
 
+@pytest.mark.slow_except("maxperf", "small, data waits")
 @pytest.mark.parametrize("name", ENGINES)
 @settings(max_examples=5)
 @given(data=st.data())

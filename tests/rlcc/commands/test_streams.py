@@ -35,6 +35,7 @@ def test_what_cannot_be_printed(line: str, code: int, says: str, unbuffered: boo
     assert error.count("\n") == bool(says)
 
 
+@pytest.mark.slow_except("check fixtures/teachers/rl-cc-mlp")
 @pytest.mark.parametrize("command", ["doctor", "check fixtures/teachers/rl-cc-mlp"])
 def test_a_reader_that_has_left_is_no_fail(command: str) -> None:
     """rich and click would end it with 1."""

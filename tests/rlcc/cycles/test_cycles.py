@@ -62,6 +62,7 @@ def test_every_line_of_the_decision_is_of_a_part(firmware: dict[str, Path], form
     assert {stage_of(part) for part in found.values()} == set(STAGES)
 
 
+@pytest.mark.slow_except("branches", "joint")
 @pytest.mark.parametrize("form", FORMS)
 def test_all_cycles_are_told(firmware: dict[str, Path], form: str) -> None:
     build = built(firmware[form], profile="ibex-small")

@@ -47,12 +47,7 @@ def folders(request, tmp_path_factory):
     return request.param, folder
 
 
-@pytest.mark.slow_except(
-    "plain-incast:32",
-    "start+in_flight+device_rate+target_ratio-incast:32",
-    "start+in_flight+probes-long-short:9@fat-tree:4:25",
-    "start+in_flight+device_rate+target_ratio-long-short:9@fat-tree:4:25",
-)
+@pytest.mark.slow_except("plain-incast:32", "start+in_flight+device_rate+target_ratio-incast:32")
 @pytest.mark.parametrize("scenario", ["incast:32", "long-short:9@fat-tree:4:25"])
 def test_the_c_and_the_program_leave_the_same_records(folders, scenario):
     options, folder = folders

@@ -122,6 +122,7 @@ def test_no_states_have_no_extremes(student: Student, teacher: Teacher) -> None:
     assert extreme(teacher, teacher.policy.observation, rows, np.zeros(0, dtype=np.int64), DEFAULT).shape == (0,)
 
 
+@pytest.mark.slow_except("rl-cc-mlp")
 @pytest.mark.parametrize("name", ["rl-cc-mlp", "rl-cc-lstm-small", "pcc-rl-lstm"])
 def test_a_finer_grid_finds_no_other_range(student: Student, name: str) -> None:
     """All of 7^4 places of each neighbourhood against the coordinate search, of states of every kind."""

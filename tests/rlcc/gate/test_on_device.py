@@ -42,6 +42,7 @@ from teachers.load import load
 CARD = chosen("bluefield3")
 
 
+@pytest.mark.slow_except("True")
 @pytest.mark.parametrize("once", [False, True])
 def test_sharing_fails_and_the_rule_passes(once, monkeypatch):
     monkeypatch.setattr(on_device, "SCENARIOS", ("many-to-one:4x16",))

@@ -91,6 +91,7 @@ def test_a_limit_keeps_points_off_every_front(searched):
         assert not row["firmware"]
 
 
+@pytest.mark.slow
 def test_the_recipe_of_a_point_makes_its_firmware(searched, tmp_path, capsys):
     row = [row for row in searched.rows if row["firmware"]][-1]
     assert searched.again("--point", row["point"], "--to", tmp_path / "deep" / "point.toml") == 0

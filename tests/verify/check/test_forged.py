@@ -199,6 +199,7 @@ def indexing_folder(place: Path, c_type: str) -> tuple[Path, dict[str, Any]]:
     return folder, forged(folder, {"context.kept": 7})[1]
 
 
+@pytest.mark.slow_except("int32_t-<i4", "int16_t-<i2")
 @pytest.mark.parametrize(("c_type", "found"), [("uint32_t", "<u4"), ("int32_t", "<i4"), ("int16_t", "<i2")])
 def test_a_table_indexed_by_what_the_program_never_saw_is_refused(
     c_type: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -54,6 +54,7 @@ def lead(slots: int = SLOTS) -> Program:
     return b.finish(b.add(Op.TREES, features, name="score"))
 
 
+@pytest.mark.slow_except("clang")
 @pytest.mark.parametrize("compiler", ["clang", "gcc"])
 def test_a_lead_is_proved_in_few_lanes_and_its_certificate_holds(compiler: str, tmp_path: Path) -> None:
     done = certify(build_folder(emitted(lead(), tmp_path / "firmware"), profile=ENGINE, compiler=compiler))

@@ -31,6 +31,7 @@ def answer(case: Drawn, folder: Path) -> Proof:
     return proof
 
 
+@pytest.mark.slow_except("9")
 @pytest.mark.parametrize("seed", [7, 9])
 def test_a_lane_that_no_input_takes_is_unreachable(seed: int, tmp_path: Path) -> None:
     """Rates bound the congestion, which the code does not know: some of its paths are taken by no input."""
@@ -38,6 +39,7 @@ def test_a_lane_that_no_input_takes_is_unreachable(seed: int, tmp_path: Path) ->
     assert answer(Drawn(student, "auto", "clang", "-O2"), tmp_path).proved
 
 
+@pytest.mark.slow_except("0", "5")
 @pytest.mark.parametrize("seed", [0, 5, 12, 15])
 def test_a_drawn_student_is_answered(seed: int, tmp_path: Path) -> None:
     answer(drawn(seed), tmp_path)

@@ -26,6 +26,7 @@ def proof_of(
     return prove(image, hand.program(), hand.layouts(), hand.PROFILE, limits=limits)
 
 
+@pytest.mark.slow_except("clang--O0", "clang--O2", "gcc--O2")
 @pytest.mark.parametrize("opt", LEVELS)
 @pytest.mark.parametrize("compiler", ["clang", "gcc"])
 def test_right_code_is_proved_and_its_worst_case_attained(compiler: str, opt: str, tmp_path: Path) -> None:

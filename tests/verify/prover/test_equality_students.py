@@ -29,6 +29,7 @@ CASES: dict[str, tuple[list[str], int, dict[str, Any], str, str, dict[str, Any]]
 }  # fmt: skip
 
 
+@pytest.mark.slow_except("gcc", "a table", "a shift beyond the word", "a rate that is folded")
 @pytest.mark.parametrize("name", CASES)
 def test_a_student_is_proved(name: str, tmp_path: Path) -> None:
     kinds, window, action, compiler, opt, choices = CASES[name]

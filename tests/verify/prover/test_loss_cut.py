@@ -29,6 +29,7 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     return small_firmware(tmp_path_factory.mktemp("cut"), ("start",), started=start)
 
 
+@pytest.mark.slow
 def test_a_cut_is_proved_and_judged_equal(firmware: Firmware, tmp_path: Path) -> None:
     assert judge(firmware, options_by_hand.proved(firmware, tmp_path)).bound() > 0
 

@@ -91,6 +91,7 @@ def test_a_certificate_that_says_another_leaf_is_refused(
         recheck(proved.certificate.model_copy(update={"cuts": tuple(cuts)}), proved.build)
 
 
+@pytest.mark.slow_except("*-by the proof alone-*", "*-by an input-a leaf that is off by one")
 @pytest.mark.parametrize(
     ("text", "other"),
     [

@@ -63,9 +63,18 @@ def test_there_is_a_cut_on_each_side_of_the_fork(firmware: Firmware, proved: tup
     image, cuts = proved
     fork = {cut.pc: cut.bounds[made(firmware)] for cut in cuts if made(firmware) in cut.bounds}
     assert {(0, 0), (1, 1)} == set(fork.values())
+    there = judge(firmware, image, cuts)
+    assert there.bound() > 0
+    assert there.met == set(range(len(cuts)))
+
+
+@pytest.mark.slow
+def test_cuts_halve_what_is_walked_and_lower_no_bound(
+    firmware: Firmware, proved: tuple[Image, tuple[Cut, ...]]
+) -> None:
+    image, cuts = proved
     there, alone = judge(firmware, image, cuts), judge(firmware, image)
     assert there.bound() >= alone.bound()
-    assert there.met == set(range(len(cuts)))
     assert there.walked < alone.walked / 2
 
 
@@ -115,6 +124,9 @@ def test_a_start_is_proved_and_judged_equal(firmware: Firmware, tmp_path: Path) 
     assert judge(firmware, options_by_hand.proved(firmware, tmp_path)).bound() > 0
 
 
+@pytest.mark.slow_except(
+    "growth*", "a brake*", "a NACK*", "the wrong*", "a recovery*", "a new*", "the first*", "the rate*", "a history*"
+)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_start_is_refused_by_prover_and_checker(what: str, firmware: Firmware, tmp_path: Path) -> None:
     image, _ = options_by_hand.not_proved(firmware, dict([WRONG[what]]), tmp_path)

@@ -44,6 +44,14 @@ def of(folder: Path, compiler: str = "clang", profile: str = "ibex-small") -> Bu
     return build(read_firmware(folder), toolchain(profile, compiler, "-O2"))
 
 
+@pytest.mark.slow_except(
+    "mlp-ibex-small-gcc",
+    "mlp-ibex-maxperf-clang",
+    "lstm-ibex-small-gcc",
+    "lstm-ibex-maxperf-clang",
+    "choice-ibex-small-gcc",
+    "choice-ibex-maxperf-clang",
+)
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("profile", ["ibex-small", "ibex-maxperf"])
 @pytest.mark.parametrize("name", ["mlp", "lstm", "choice"])

@@ -47,6 +47,7 @@ def slowest(words: list[int], profile: str, seed: int = 1, runs: int = 30) -> in
     return max(simulator.call(list(pair)).cycles for pair in zip(inputs[::2], inputs[1::2], strict=True))
 
 
+@pytest.mark.slow_except("ibex-small")
 @pytest.mark.parametrize("profile", PROFILES)
 def test_no_run_of_a_random_program_takes_longer(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
     direct = [0.0 if kind == "indirect" else weight for kind, weight in zip(KINDS, WEIGHTS, strict=True)]

@@ -31,6 +31,7 @@ def test_what_is_emitted_is_proved(firmware, text, program):
     assert found.cuts > 10
 
 
+@pytest.mark.slow_except("table-*")
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_mutant_is_refuted(mutant, text, program):
     place = mutant.places(text)[-1 if mutant.name in LAST_PLACE else 0]
@@ -39,6 +40,7 @@ def test_a_mutant_is_refuted(mutant, text, program):
         proved(mutant.applied(text, place), program)
 
 
+@pytest.mark.slow_except("table")
 def test_a_wire_that_is_named_after_another_node_is_refuted(text, program):
     first, other = (m[2] for m in list(NODE.finditer(text))[:2])
     swap = {first: other, other: first}
@@ -46,11 +48,13 @@ def test_a_wire_that_is_named_after_another_node_is_refuted(text, program):
         proved(re.sub(rf"\b({first}|{other})\b", lambda m: swap[m[0]], text), program)
 
 
+@pytest.mark.slow_except("table")
 def test_the_proof_needs_no_names_that_it_does_not_check(text, program):
     """Without the names of sums and of most nodes there are fewer cuts, and the same is proved."""
     assert proved(re.sub(r"\bt(\d+_\d)", r"u\1", text), program).outputs == len(program.outputs)
 
 
+@pytest.mark.slow_except("table-*")
 @pytest.mark.parametrize("edit", ["module rlcc_policy (", "endmodule"])
 def test_what_yosys_does_not_read_is_one_sentence(edit, text):
     with pytest.raises(InputError):

@@ -12,7 +12,7 @@ from decision.artefact.manifest import opened
 from verify.rtl.simulate import simulate
 
 
-@pytest.mark.slow_except("table-5", "sum-0")
+@pytest.mark.slow_except("sum-0")
 @pytest.mark.parametrize("seed", [0, 5])
 def test_every_vector_comes_out_as_the_program_says(firmware, seed):
     found = simulate(firmware, seed=seed)
@@ -21,6 +21,7 @@ def test_every_vector_comes_out_as_the_program_says(firmware, seed):
     assert found.clocks >= found.vectors
 
 
+@pytest.mark.slow_except("sum")
 def test_a_wrong_threshold_is_seen(firmware):
     from dataclasses import replace
 

@@ -72,6 +72,22 @@ def test_the_code_is_the_program(tmp_path: Path) -> None:
     assert proof.cuts > 0
 
 
+@pytest.mark.slow_except(
+    "threshold one more",
+    "sra for srl",
+    "result without its sign",
+    "lw for lwu",
+    "subw without zeros above",
+    "mulw for mul",
+    "context written late",
+    "store left out",
+    "branch the other way",
+    "table beyond its end",
+    "byte for half",
+    "second store left out",
+    "lhu for lh",
+    "store one field off",
+)
 @pytest.mark.parametrize("name", SHOWN)
 def test_wrong_code_is_shown_by_an_input(name: str, tmp_path: Path) -> None:
     old, new, kind = SHOWN[name]
@@ -99,6 +115,7 @@ def test_wrong_constants_are_shown_by_an_input(leaves: tuple[int, ...], tmp_path
     assert failure.example
 
 
+@pytest.mark.slow_except("1000-leaves2")
 @pytest.mark.parametrize(
     ("threshold", "leaves"), [(THRESHOLD + 1, LEAVES), (THRESHOLD - 1, LEAVES), (THRESHOLD, (-5, 7))]
 )

@@ -43,7 +43,6 @@ def verify(*arguments: object) -> tuple[int, str]:
 
 
 @pytest.mark.slow_except("ibex-small")
-@pytest.mark.usefixtures("calibrated_anew")
 @pytest.mark.parametrize("profile", ["ibex-small", "ibex-maxperf", "connectx6dx-proxy"])
 def test_a_firmware_is_proved_certified_and_checked(firmware: Path, tmp_path: Path, profile: str) -> None:
     path = tmp_path / "certificate.json"
