@@ -51,7 +51,7 @@ def student_of(action: dict[str, Any], seed: int) -> Student:
     return Student("queues", header, forest, "0123456789abcdef" * 4)
 
 
-@pytest.mark.slow_except("level-branches", "choice-joint", "groups-branches")
+@pytest.mark.slow_except("choice-joint", "groups-branches")
 @pytest.mark.parametrize("form", ["branches", "joint"])
 @pytest.mark.parametrize("action", [CHOICE, GROUPS, LEVEL], ids=["choice", "groups", "level"])
 def test_the_c_of_generic_features_and_several_knobs_is_their_program(

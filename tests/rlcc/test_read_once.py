@@ -55,7 +55,7 @@ def vanishing(folders: list[Path]) -> Callable[[Path, str], Opened]:
     return open_and_remove
 
 
-@pytest.mark.slow_except("gate", "check", "bound", "cycles", "emulate", "evaluate")
+@pytest.mark.slow_except("gate", "check", "cycles", "emulate", "evaluate")
 @pytest.mark.parametrize(
     ("module", "arguments"),
     [

@@ -55,10 +55,10 @@ def test_the_core_decides_as_the_compiled_c_does_and_takes_its_cycles(firmware: 
     core = on_core(firmware, CoreName("ibex-small"))
     clock = load_profile("ibex-small").clock.mhz
     run = Simulation("many-to-one:2x4", core.policy, seed=1, record=True)
-    run.run(MS)
+    run.run(4 * MS)
     records = run.drain_records()
     decisions, cycles = records["flow"].size, run._policy.cycles
-    assert decisions > 100
+    assert decisions > 500
     assert run.metrics()["engine_service_mean_us"] == pytest.approx(cycles / decisions / clock, rel=1e-5)
     with by_path(firmware) as named:
         same = Simulation(
@@ -68,7 +68,7 @@ def test_the_core_decides_as_the_compiled_c_does_and_takes_its_cycles(firmware: 
             record=True,
             decision_latency_ps=round(cycles / decisions / clock * 1e6),
         )
-        same.run(MS)
+        same.run(4 * MS)
     compiled = same.drain_records()
     for name in ("flow", "request_sent_ns", "response_ns", "sent_bytes", "rate_q30", "action_q16"):
         assert (compiled[name][:8] == records[name][:8]).all(), name
