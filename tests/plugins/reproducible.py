@@ -1,8 +1,8 @@
 """Settings of all tests, rlcc's and the lab book's: reproducible Hypothesis runs, one compute thread a process (xdist
 uses the cores), one cache of the pinned clang.
 
-The fast suite simulates in its own processes: each process more starts Python and NumPy again, half a CPU second for a
-run of milliseconds. `make test-slow` takes as many as a user's command does, and so does each test that is about them.
+The fast suite simulates in its own processes: for runs of milliseconds each process more would start Python and NumPy
+again. `make test-slow` takes as many as a user's command does; a test that is about processes says how many.
 """
 
 import os

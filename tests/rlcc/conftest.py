@@ -129,7 +129,8 @@ MadeOnce = Callable[[str, Callable[[Path], None]], Path]
 
 @pytest.fixture(scope="session")
 def pipeline(made_once: MadeOnce, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
-    """The run, a copy for each worker. Its folders are shared: tests that change anything take a copy."""
+    """The run, whose simulations are in two processes, a copy for each worker. Its folders are shared: tests that change
+    anything take a copy."""
 
     def make(place: Path) -> None:
         root = place / "run"
@@ -137,7 +138,9 @@ def pipeline(made_once: MadeOnce, tmp_path_factory: pytest.TempPathFactory) -> P
         (root / "tiny.toml").write_text(RECIPE)
         hand_made(root / "teacher")
         hand_made(root / "other-teacher", gain=0.5)
-        code = cli.main(["run", str(root / "tiny.toml"), "--out", str(root / "out")])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTHON_CPU_COUNT", "2")
+            code = cli.main(["run", str(root / "tiny.toml"), "--out", str(root / "out")])
         (place / "exit-code").write_text(str(code))
 
     place = made_once("pipeline", make)
