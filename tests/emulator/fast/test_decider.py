@@ -146,7 +146,6 @@ def test_a_fault_is_a_sentence_and_no_cycles(folder: Path, tmp_path: Path) -> No
         assert b"store into a const structure" in seam.fault(seam.self)
 
 
-@pytest.mark.slow
 def test_a_core_without_a_multiplier_decides_as_well(folder: Path) -> None:
     """Its multiplication is linked in, as for the streamed run."""
     firmware = read_firmware(folder)

@@ -58,7 +58,7 @@ def test_they_are_not_proved_where_what_is_compared_is_forgotten(
     assert not proof(build, source, tmp_path).proved
 
 
-@pytest.mark.slow
+@pytest.mark.slow_except("cap-0")
 @pytest.mark.parametrize("at", [0, 3])
 def test_a_product_that_is_shifted_by_another_number_is_not(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int

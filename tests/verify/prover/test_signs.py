@@ -93,7 +93,6 @@ def test_a_start_before_a_window_of_one_decision_is_proved_and_judged(trees: tup
     assert found.met == set(range(len(cuts)))
 
 
-@pytest.mark.slow
 def test_a_wrong_rate_behind_it_is_refused_by_prover_and_checker(tmp_path: Path) -> None:
     firmware = small_firmware(tmp_path, ("start", "in_flight"), TREES, WINDOW_ONE, window=1)
     image, _ = not_proved(firmware, {"multiplier_q16 << 14U": "multiplier_q16 << 13U"}, tmp_path)

@@ -138,7 +138,6 @@ high_product = 2
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("branch_taken", "holds"), [(2, True), (3, False)])
 def test_another_pipeline_is_provable_by_its_figures_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, branch_taken: int, holds: bool
