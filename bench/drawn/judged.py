@@ -162,7 +162,7 @@ def _over(seconds: int) -> str:
 
 
 def _child(pipe: Connection, work: Callable[..., object], arguments: tuple[object, ...], seconds: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, 2 * seconds))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, 10 * seconds))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
         pipe.send(work(*arguments))

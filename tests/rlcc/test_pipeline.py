@@ -101,7 +101,6 @@ def test_an_impossible_budget_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: 
     assert [c["group"] for c in content["checks"] if not c["passed"]] == ["budget"]
 
 
-@pytest.mark.slow
 def test_a_tolerance_that_the_student_misses_fails_with_1(pipeline: Any, tmp_path: Path, rlcc: Run) -> None:
     """A student of one stump is not its teacher."""
     copy = pipeline.copy(tmp_path / "copy")

@@ -44,7 +44,6 @@ def test_the_neighbourhood_is_an_option(good: Path, rlcc: Run) -> None:
     assert bounds[0] > bounds[1]
 
 
-@pytest.mark.slow
 def test_the_certificate_holds_the_distance_and_the_checker_refuses_another(
     good: Path, tmp_path: Path, rlcc: Run
 ) -> None:

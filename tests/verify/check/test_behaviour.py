@@ -129,7 +129,6 @@ KNOWN: dict[str, tuple[Student, Property, str]] = {
 """What is known of them by hand, and the beginning of what is found."""
 
 
-@pytest.mark.slow_except("al*", "stays", "its last *", "falls above *", "rests *")
 @pytest.mark.parametrize("name", KNOWN)
 def test_what_is_known_by_hand_is_found(name: str, tmp_path: Path) -> None:
     of, asked, value = KNOWN[name]

@@ -49,7 +49,6 @@ def test_they_are_proved_by_what_the_code_has_compared(build: Build, tmp_path: P
     assert proof(build, source, tmp_path).proved
 
 
-@pytest.mark.slow
 def test_they_are_not_proved_where_what_is_compared_is_forgotten(
     build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,6 @@ def told(build: Build) -> tuple[tuple[Cut, ...], int, int]:
         return cuts(next(cuts_module.cuts_of(run))), plain.walked, bound
 
 
-@pytest.mark.slow_except("QUICKLY-False")
 @pytest.mark.parametrize(("limit", "told_so"), [("QUICKLY_MULTIPLIED", True), ("QUICKLY", False)])
 def test_sums_are_told_from_fewer_paths_on_where_each_asks_about_a_product(
     build: Build, monkeypatch: pytest.MonkeyPatch, limit: str, told_so: bool
