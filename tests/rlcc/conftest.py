@@ -129,8 +129,8 @@ MadeOnce = Callable[[str, Callable[[Path], None]], Path]
 
 @pytest.fixture(scope="session")
 def pipeline(made_once: MadeOnce, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
-    """The run, whose simulations are in two processes, a copy for each worker. Its folders are shared: tests that change
-    anything take a copy."""
+    """The run, simulated in two processes, a copy for each worker. Its folders are shared: tests that change anything
+    take a copy."""
 
     def make(place: Path) -> None:
         root = place / "run"
