@@ -35,14 +35,19 @@ def page() -> str:
 
 
 def shown() -> list[Interface]:
-    """The interfaces that differ in their signals; of flows with options, that with all of them."""
-    flows = [interface for interface in INTERFACES.values() if interface.agent == "flow"]
-    rest = [interface for interface in INTERFACES.values() if interface.agent != "flow"]
-    events: dict[tuple[str, ...], Interface] = {}
-    for interface in rest:
-        events.setdefault(interface.event_names, interface)
-    widest = max(flows, key=lambda flow: (len(flow.event) + len(flow.params), len(flow.name)))
-    return [flows[0], widest, *(interface for interface in events.values() if interface.agent != "none")]
+    """The interfaces that differ in their signals; of a site with options, that with all of them."""
+    sites: dict[str, list[Interface]] = {}
+    for interface in INTERFACES.values():
+        if interface.agent != "none":
+            sites.setdefault(interface.site_name, []).append(interface)
+    return [page_of for interfaces in sites.values() for page_of in _ends_of(interfaces)]
+
+
+def _ends_of(interfaces: list[Interface]) -> list[Interface]:
+    """The first interface of a site, and the one with the most signals where that has more."""
+    first = interfaces[0]
+    widest = max(interfaces, key=lambda each: (len(each.event) + len(each.params), len(each.name)))
+    return [first, widest] if widest.event + widest.params != first.event + first.params else [first]
 
 
 def _interface(interface: Interface) -> Iterator[str]:
@@ -56,7 +61,7 @@ def _interface(interface: Interface) -> Iterator[str]:
         name = re.sub(r"_\d+_", "_N_", signal.name) if len(interface.event) > MANY else signal.name
         rows.setdefault(name, signal)
     for name, signal in rows.items():
-        serving = (each for each in TARGETS.values() if each.serves == interface.agent)
+        serving = (each for each in TARGETS.values() if each.serves == interface.site_name)
         lacking = ", ".join(target.name for target in serving if signal.name in target.lacks)
         yield f"| `{name}` | {signal.unit} | {signal.meaning} | {lacking or '-'} |"
     for parameter in interface.params:

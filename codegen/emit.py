@@ -248,7 +248,7 @@ def _fitting(
     size = context_layout(lowered.program)[1]
 
     def reason(target: Target) -> str | None:
-        if why := unserved(target, lowered.program.interface.agent) or unnamed(target, emission.prefix):
+        if why := unserved(target, lowered.program.interface) or unnamed(target, emission.prefix):
             return why
         printer = body.printer(_lowered_for(target, body, program, lowered, emission))
         return body.misfit(target, printer, size, _limit(target, emission))

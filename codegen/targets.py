@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from codegen.rtl import target as rtl
 from decision.artefact.errors import InputError
 from decision.artefact.suggest import meant
-from decision.ir.interface import AgentKind
+from decision.ir.interface import Interface
 
 COUNTERS = ("cnp_count", "nack_count", "sent_bytes", "acked_bytes", "marked_bytes")
 """Raw signals that count what happened between two decisions."""
@@ -47,8 +47,8 @@ class Target:
     index of a table that is the sum of several searches."""
     most_prefix: int | None = None
     """Characters of a prefix that the device takes as the algorithm's name; None: any."""
-    serves: AgentKind | None = "flow"
-    """Whose events the device hands over; None: anybody's."""
+    serves: str | None = "flow"
+    """Site whose events the device hands over; None: any."""
     extra_files: rtl.VerilogFiles | None = None
     """Files that are written next to the C."""
 
@@ -134,11 +134,14 @@ def targets_named(name: str) -> tuple[Target, ...]:
     return tuple(TARGETS.values()) if name == ALL else (target_named(name),)
 
 
-def unserved(target: Target, agent: AgentKind) -> str | None:
-    """Why agents of this kind cannot go on the target, in one sentence; None where they can."""
-    if target.serves in (None, agent):
+def unserved(target: Target, interface: Interface) -> str | None:
+    """Why agents of this interface cannot go on the target, in one sentence; None where they can."""
+    if target.serves in (None, interface.site_name):
         return None
-    return f"the target {target.name} serves {target.serves}s; give --target {BARE.name}, the C without an adapter"
+    return (
+        f"the target {target.name} takes decisions of the site {target.serves}, not {interface.site_name}; give "
+        f"--target {BARE.name}, the C without an adapter"
+    )
 
 
 def unnamed(target: Target, prefix: str) -> str | None:

@@ -55,7 +55,7 @@ def handle(recipe_file: Path, out: Path | None, first: str) -> int:
     folder = out or RUNS / recipe.name
     reports.discard(folder / "verdict")
     teacher, deployment = teacher_path(recipe, recipe_file), deployment_of(recipe, recipe_file)
-    reasons = [unserved(target, recipe.pupil.of.agent) for target in targets_named(recipe.emit.target)]
+    reasons = [unserved(target, recipe.pupil.of) for target in targets_named(recipe.emit.target)]
     if all(reasons):
         raise InputError(f"{recipe_file}: emit.target: {reasons[0]}")
     recipe.emit.compiler()
