@@ -5,6 +5,7 @@ A manifest tells a changed file, but anyone can seal a folder anew; only emittin
 
 from pathlib import Path
 
+from codegen.algorithm_body import AlgorithmBody
 from codegen.body import Body
 from codegen.emit import KIND, emission_of, fill
 from codegen.model_body import ModelBody
@@ -12,6 +13,7 @@ from codegen.networks.body import NetworkBody
 from codegen.tree_body import StudentBody
 from decision.artefact import temporary
 from decision.artefact.manifest import Opened, of_kind
+from decision.policy.algorithm import Algorithm
 from decision.policy.deciders import Decider, load_decider
 from decision.policy.model import Model
 from decision.policy.network_policy import NetworkPolicy
@@ -42,4 +44,6 @@ def body_in(firmware: Opened, decider: Decider) -> Body:
         return NetworkBody(decider)
     if isinstance(decider, Model):
         return ModelBody(decider)
+    if isinstance(decider, Algorithm):
+        return AlgorithmBody(decider)
     return StudentBody(decider, None if decider.model else firmware.parent("student", firmware.folder))

@@ -23,8 +23,7 @@ from decision.artefact.suggest import choices
 from decision.ir.interface import STORAGE_BYTES
 from decision.ir.interfaces.flow_rate import CONGESTION_GAIN, GAIN_BITS, LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q42
 from decision.ir.program import Op
-from decision.policy.deciders import load_decider
-from decision.policy.model import Model
+from decision.policy.deciders import Pupil, decider_kind, load_decider
 from decision.policy.target import RATIOS, congestion_gain_q28
 
 TIME_SHIFT_MOST = 10
@@ -61,8 +60,10 @@ def words_of(firmware: Path | Opened, target: str | None = None) -> tuple[Word, 
     folder = manifest.folder
     target = _target(folder, manifest, target)
     decider = load_decider(manifest)
-    if isinstance(decider, Model):
-        raise InputError(f"{folder} is of a model made elsewhere, which has no parameters to set")
+    if not isinstance(decider, Pupil):
+        raise InputError(
+            f"{folder} is of {decider_kind(decider)}, which has no observation; set its parameters in its own file"
+        )
     program, defaults, fixed = decider.program(), decider.params(), manifest.details.get("fixed", [])
     words: list[Word] = []
     for signal in program.interface.params:

@@ -17,7 +17,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, of_kind, opened
 from decision.artefact.output import check_place
 from decision.policy.actions import Table
-from decision.policy.model import Model
+from decision.policy.deciders import Pupil, decider_kind
 from decision.policy.neighbourhood import Around
 from decision.policy.student import Student
 from distill.options import DistillOptions, RolloutOptions
@@ -509,8 +509,8 @@ def distance(
     from verify.deviation.distance import distance
 
     decider, _ = checked_program(firmware.manifest)  # or another student is bounded than is proved
-    if isinstance(decider, Model):
-        raise InputError(f"{firmware.folder} is of a model made elsewhere, which has no teacher")
+    if not isinstance(decider, Pupil):
+        raise InputError(f"{firmware.folder} is of {decider_kind(decider)}, which has no teacher")
     if isinstance(decider, Student) and isinstance(decider.action, Table) and decider.forest.outputs > 1:
         raise InputError(f"{firmware.folder} scores the entries of a table; leave --teacher out")
     read = isinstance(decider, Student) and bool(decider.model)

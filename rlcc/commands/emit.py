@@ -37,5 +37,5 @@ def command() -> None:
     SOURCE is a student's folder, or a model file of CatBoost (cbm, JSON), XGBoost (JSON), LightGBM (text), GBRL or
     treelite. A model file needs --grid, for C of its features alone, or --policy, for a policy of agents in a network.
     It is compared with its library if that is installed: OUT.compared.json. For --form mlp-int8 or lstm-int8, SOURCE
-    is a teacher whose network is quantised.
+    is a teacher whose network is quantised. A SOURCE that ends in .toml has the settings of a hand-written algorithm.
     """

@@ -15,8 +15,7 @@ from codegen.differences import differences
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened, same_artefact
 from decision.ir.ranks import with_values
-from decision.policy.deciders import Decider, Pupil, decider_file
-from decision.policy.model import Model
+from decision.policy.deciders import Decider, Pupil, decider_file, decider_kind
 from decision.policy.student import Student
 from emulator.build import build as build_firmware
 from emulator.firmware import SOURCE, prefix_of, under
@@ -111,7 +110,7 @@ def judge(
         same_artefact(manifest, contender.hash)
     tools = engine.toolchain() if asked.build is None else asked.build.toolchain
     pair = _pair(decider, teacher, firmware, manifest.parents.get("teacher"), asked.teacher)
-    policy = None if isinstance(decider, Model) else decider
+    policy = decider if isinstance(decider, Pupil) else None
     labelled = decider if pair is None and isinstance(decider, Student) and labels_of(decider) is not None else None
     reasons = {} if pair is not None or quick else _unjudgeable(policy, labelled is not None, asked)
     left_out = SIMULATED if quick else tuple(reasons)
@@ -346,9 +345,9 @@ def _pair(
     """A student or a network with the teacher in ``path`` that it was made from, ``loaded`` before or read now; None
     for a model made elsewhere and a student of recorded labels, which have none. A model that is a policy may be set
     beside any teacher."""
-    if isinstance(decider, Model):
+    if not isinstance(decider, Pupil):
         if path is not None:
-            raise InputError(f"{firmware} is of a model made elsewhere, which has no teacher; judge it without one")
+            raise InputError(f"{firmware} is of {decider_kind(decider)}, which has no teacher; judge it without one")
         return None
     read = isinstance(decider, Student) and bool(decider.model)
     if path is None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.form_names import NETWORK_FORMS
+from codegen.targets import BARE
 from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from rlcc import stages
@@ -42,6 +43,11 @@ def handle(
                 said = "--grid" if grid is not None else "--policy"
                 raise InputError(f"{said} is for model files; a student brings its own along")
             stages.emit(source, options, seed, out, figures, dumps)
+        elif source.suffix == ".toml":
+            if grid is not None or policy is not None:
+                said = "--grid" if grid is not None else "--policy"
+                raise InputError(f"{said} is for model files; an algorithm's TOML has its own settings")
+            _emit_algorithm(source, options, seed, out, figures, dumps)
         elif policy is not None:
             if grid is not None:
                 raise InputError("--grid and --policy both say what the model's columns are; leave out one of the two")
@@ -127,6 +133,24 @@ def _emit_policy(
     if details["notes"]:
         figures["notes"] = "; ".join(details["notes"])
     figures["comparison"] = details["comparison"]
+
+
+def _emit_algorithm(
+    path: Path, options: EmitOptions, seed: int, out: Path, figures: Figures, dumps: Path | None
+) -> None:
+    from codegen.algorithm_body import emit_algorithm
+    from codegen.emit import Emission
+
+    target = options.target if "target" in options.model_fields_set else BARE.name
+    emission = Emission(target, seed, options.compiler(), tuple(options.constants), prefix=options.prefix)
+    details = emit_algorithm(path, out, emission, dumps=dumps)
+    count = details["sides"]
+    figures |= {
+        "algorithm": details["policy"],
+        "target": details["target"],
+        "context": f"{details['context_bytes']} of {details['context_limit']} B",
+        "vectors": f"{details['vectors']:,}, {count['hit']} of {count['wanted']} sides of its choices shown",
+    }
 
 
 def _emit_model(
