@@ -51,6 +51,8 @@ class Target:
     """Site whose events the device hands over; None: any."""
     extra_files: rtl.VerilogFiles | None = None
     """Files that are written next to the C."""
+    divides: bool = False
+    """Whether the adapter holds the decision for a machine with a divider, to be inlined."""
 
 
 TARGETS = {
@@ -115,13 +117,26 @@ rate update engine has a connection (a cache line, falcon-transport/isekai)."""
 BARE = Target("bare", 1 << 16, (), (), counts=(), adapter_bytes=0, serves=None)
 """The C alone, without any device's adapter: of what decides elsewhere than at flows."""
 
-SHOWN = (*TARGETS, BARE.name, rtl.SHOWN, ALL)
+HOST = Target(
+    "host",
+    1 << 16,
+    ("host/rlcc_host.h.j2", "host/README.md.j2"),
+    (),
+    counts=(),
+    adapter_bytes=0,
+    serves="flow_window",
+    divides=True,
+)
+"""Host software above any NIC: header-only C99 and C++, which keeps what is in flight."""
+
+SHOWN = (*TARGETS, BARE.name, HOST.name, rtl.SHOWN, ALL)
 """Names of targets, as help shows them."""
 
 
 def target_named(name: str) -> Target:
-    if name == BARE.name:
-        return BARE
+    for other in (BARE, HOST):
+        if name == other.name:
+            return other
     if (files := rtl.files_of(name)) is not None:
         return replace(BARE, name=name, extra_files=files)
     if name not in TARGETS:

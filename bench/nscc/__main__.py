@@ -4,10 +4,12 @@ python -m bench.nscc [--events N] [--out FILE]
 """
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -17,7 +19,7 @@ from bench.nscc.events import trajectory
 from bench.nscc.exact import Numbers
 from codegen.algorithm_body import emit_algorithm
 from codegen.emit import Emission
-from codegen.targets import BARE
+from codegen.targets import BARE, HOST
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from decision.policy.nscc import NsccPath, NsccSteps, nscc_params, nscc_program
@@ -32,6 +34,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "results" / "nscc.md"
 DOCUMENT = ROOT / "docs" / "window" / "nscc.toml"
 PROFILE = "ibex-small"
+SPEED = ROOT / "bench" / "host_speed.c"
+RUNS = 5
 SEEDS = range(8)
 NETWORKS = {
     "25 Gb/s, 8 us, 1 KiB": NsccPath(1024, 25 * 10**9, 8_000),
@@ -77,6 +81,21 @@ def cost() -> NsccCost:
     )
 
 
+def speed() -> dict[str, float]:
+    """Returns the median of CPU ns an acknowledgement by the target `host` (``nscc``) and by Swift in doubles."""
+    found: dict[str, list[float]] = {}
+    with TemporaryDirectory() as place:
+        folder, binary = Path(place) / "firmware", Path(place) / "speed"
+        emit_algorithm(DOCUMENT, folder, Emission(HOST.name, 1))
+        subprocess.run(["cc", "-std=c99", "-O2", f"-I{folder}", str(SPEED), "-o", str(binary)], check=True)
+        for _ in range(RUNS):
+            text = subprocess.run([str(binary)], capture_output=True, text=True, check=True).stdout
+            for line in text.splitlines():
+                name, nanoseconds, _ = line.split()
+                found.setdefault(name, []).append(float(nanoseconds))
+    return {name: median(values) for name, values in found.items()}
+
+
 def row(name: str, found: NsccComparison) -> list[str]:
     off = np.array(found.off)
     return [
@@ -90,7 +109,7 @@ def row(name: str, found: NsccComparison) -> list[str]:
     ]
 
 
-def page(found: dict[str, NsccComparison], costs: NsccCost, command: str) -> str:
+def page(found: dict[str, NsccComparison], costs: NsccCost, host: dict[str, float], command: str) -> str:
     """The page as Markdown."""
     head = ["network, base RTT, packet", "events", "unequal to exact", "median", "99 %", "largest", "other rule"]
     names = sorted({name for each in found.values() for name in each.branches})
@@ -136,6 +155,13 @@ time. Equality of the machine code rests on vectors.
 
 The window follows the floats least where the BDP is large: after quick adapt the window is small, the floats grow by
 all that is pending, and the program by 128 KiB at once. The remainder stays pending.
+
+## On a host
+The target `host` ([NSCC in host software](../how-to/windows.md#in-host-software)) is compiled by `cc -O2`. A call of
+`rlcc_host_sent` and one of `rlcc_host_acknowledged` take {host["nscc"]:.0f} ns of CPU. On the same
+acknowledgements, Swift in doubles takes {host["swift"]:.0f} ns (`bench/host_speed.c`, without loss, pacing and flow
+scaling). Each figure is the median of {RUNS} runs.
+The aim of 20 ns an acknowledgement is {"met" if host["nscc"] <= 20 else "not met"}.
 """
 
 
@@ -152,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             numbers = Numbers.of(params)
             runs = [list(trajectory(seed, numbers, options.events)) for seed in SEEDS]
             found[name] = compare(program, params, runs)
-        write_atomically(options.out, page(found, cost(), "python -m bench.nscc"))
+        write_atomically(options.out, page(found, cost(), speed(), "python -m bench.nscc"))
     except InputError as error:
         print(f"nscc: {error}", file=sys.stderr)
         return 2

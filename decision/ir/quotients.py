@@ -76,7 +76,7 @@ def division_of(program: Program, number: int) -> Division | None:
     if bits < 1 or greatest != 1 << bits:
         return None
     divisors = [(end, 0)]
-    if nodes[end].op is Op.SHL and nodes[end].imm < bits:
+    if nodes[end].op is Op.SHL and nodes[end].imm <= bits:
         divisors.append((nodes[end].args[0], nodes[end].imm))
     for over, whole in divisors:
         division = Division(count, over, nodes[over].high, bits - whole, whole)

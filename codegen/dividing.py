@@ -1,0 +1,37 @@
+"""The printer for machines that divide: a quotient that the program finds bit by bit is printed as one division.
+
+    const uint32_t growth = ((window_16 << 10U) > pending_now) ? pending_now / window_16 : 1024U;
+
+The divisor is at least 1 and the shifted dividend fits into 32 bits (decision/ir/quotients.py), for every input.
+"""
+
+from codegen.ctypes99 import U32
+from codegen.passes.program import LoweredProgram
+from codegen.printer import Printer
+from codegen.trees_c import Physical
+from decision.ir.program import Node, Op
+from decision.ir.quotients import Division, division_of
+
+
+class DividingPrinter(Printer):
+    """Prints one lowered program for a machine with a divider."""
+
+    def __init__(self, lowered: LoweredProgram, physical: Physical) -> None:
+        self._divisions: dict[Node, Division] = {}
+        for number, node in enumerate(lowered.program.nodes):
+            if node.op is Op.SELECT and (division := division_of(lowered.program, number)) is not None:
+                self._divisions[node] = division
+        super().__init__(lowered, physical)
+
+    def _operands(self, node: Node) -> list[int]:
+        division = self._divisions.get(node)
+        return super()._operands(node) if division is None else [division.count, division.over]
+
+    def _expression(self, number: int) -> str:
+        division = self._divisions.get(self.program.nodes[number])
+        if division is None:
+            return super()._expression(number)
+        count, over = self._value(division.count, U32), self._value(division.over, U32)
+        end = f"({over} << {division.whole_bits}U)" if division.whole_bits else over
+        shifted = f"({count} << {division.fraction_bits}U)" if division.fraction_bits else count
+        return f"({end} > {count}) ? {shifted} / {over} : {1 << division.bits}U"
