@@ -14,6 +14,7 @@ from typing import Any
 from codegen.differences import differences
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, opened, same_artefact
+from decision.ir.program import Op
 from decision.ir.ranks import with_values
 from decision.policy.deciders import Decider, Pupil, decider_file, decider_kind
 from decision.policy.student import Student
@@ -261,10 +262,12 @@ def _on_the_core(job: Job, emitted: list[Check]) -> _OnTheCore:
     path = worst_path(costs) if costs else None
     line = path.placed[0].line if path and path.placed else 0
     checks = [*equality(hosts, report), *emitted]
-    if job.program.network is None:
-        checks += coverage(job.program, tree_inputs(job.build.firmware))
-    else:
+    if job.program.network is not None:
         checks += [without_thresholds("an int8 network")]
+    elif all(node.op is not Op.TREES for node in job.program.nodes):
+        checks += [without_thresholds("a hand-written algorithm")]
+    else:
+        checks += coverage(job.program, tree_inputs(job.build.firmware))
     checks += [*object_code(report), *sizes(report, job.build.engine.limits, job.options.sizes)]
     checks.append(proof.check)
     if runs_rv64(job.build.engine):
