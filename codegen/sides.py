@@ -77,9 +77,6 @@ def _timers(program: Program) -> list[tuple[str, str]]:
     for node in program.nodes:
         if node.op is Op.WRAP_SUB:
             later, earlier = (program.key(program.nodes[a]) for a in node.args)
-            inner = program.nodes[node.args[1]]
-            if earlier is None and inner.op is Op.SELECT:  # a new agent's is the event's
-                earlier = program.key(program.nodes[inner.args[2]])
             if later and earlier and later.startswith("event.") and earlier.startswith("context."):
                 found.append((earlier, later))
     return found

@@ -150,8 +150,8 @@ The document is `docs/window/nscc.toml`, compiled by clang -O2 for `{PROFILE}`.
 | context of a flow | {costs.context} B |
 
 The prover shows that the machine code is safe and bounds its cycles (`rlcc verify --bound`). Equality of machine code
-and program for all inputs is not proved: the paths of its choices multiply, and `rlcc verify` does not end in useful
-time. Equality of the machine code rests on vectors.
+and program for all inputs is not proved: the paths of its choices multiply, and `rlcc verify` had not ended after seven
+minutes of CPU when it was stopped. Equality of the machine code rests on vectors.
 
 The window follows the floats least where the BDP is large: after quick adapt the window is small, the floats grow by
 all that is pending, and the program by 128 KiB at once. The remainder stays pending.

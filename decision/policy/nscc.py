@@ -216,12 +216,11 @@ def nscc_program() -> Program:
     sample = n.choose(drained, b.add(Op.SHR, (base,), DRAINED_SHIFT), delay)
     sample = n.choose(loses, n.op(Op.MAX, base, delay), sample, "sample_ns")
     mean_before = b.state_in("mean_q8", "uint32", "mean queueing delay, ns / 2^8")
-    moved = n.plus(
+    mean_q8 = n.plus(
         n.high(mean_before, 0, b.const(KEEP_Q32), "mean_kept"),
         n.high(sample, MEAN_BITS, b.const(GAIN_Q32), "mean_added"),
-        "mean_moved",
+        "mean_after",
     )
-    mean_q8 = moved
     mean = b.add(Op.SHR, (mean_q8,), MEAN_BITS, "mean_ns")
 
     # Quick adapt, once a base RTT with the target's queue.
