@@ -65,10 +65,6 @@ FLOW_WINDOW_PACED = replace(
 )
 
 
-def _step(name: str, unit: str, meaning: str, low: int, high: int) -> Signal:
-    return Signal(name, unit, meaning, settable=(low, high))
-
-
 STEP_BITS = 20
 """A step of NSCC is less than 2^20 bytes an RTT."""
 
@@ -77,15 +73,13 @@ FLOW_WINDOW_NSCC = replace(
     name="flow_window_nscc",
     params=(
         *FLOW_WINDOW.params,
-        _step("fair_bytes", "bytes an RTT", "increase at the target and above", 0, (1 << STEP_BITS) - 1),
-        _step(
-            "room_gain_q24", "bytes an RTT / ns / 2^24", "increase by what the delay is below the target", 0, U32_MAX
-        ),
-        _step("steady_bytes", "bytes an RTT", "increase at any delay", 0, (1 << STEP_BITS) - 1),
-        _step("fast_share_q24", "1 / 2^24", "increase where there is no delay, by acknowledged bytes", 0, U32_MAX),
-        _step("adjust_bytes", "bytes", "acknowledged bytes after which increases take effect", 0, MAX_WINDOW_BYTES),
-        _step("quick_delay_ns", "ns", "queueing delay that calls for quick adapt", 1, MAX_DELAY_NS),
-        _step("quick_gate_bytes", "bytes", "quick adapt only where less arrived in its period", 0, MAX_WINDOW_BYTES),
+        Signal("fair_bytes", "bytes an RTT", "increase at the target and above", settable=(0, (1 << STEP_BITS) - 1)),
+        Signal("room_gain_q24", "bytes an RTT / ns / 2^24", "increase by delay below target", settable=(0, U32_MAX)),
+        Signal("steady_bytes", "bytes an RTT", "increase at any delay", settable=(0, (1 << STEP_BITS) - 1)),
+        Signal("fast_share_q24", "1 / 2^24", "increase without delay, by acknowledged bytes", settable=(0, U32_MAX)),
+        Signal("adjust_bytes", "bytes", "acknowledged bytes before an increase", settable=(0, MAX_WINDOW_BYTES)),
+        Signal("quick_delay_ns", "ns", "queueing delay that calls for quick adapt", settable=(1, MAX_DELAY_NS)),
+        Signal("quick_gate_bytes", "bytes", "quick adapt if less arrived", settable=(0, MAX_WINDOW_BYTES)),
     ),
     site=FLOW_WINDOW.name,
 )
