@@ -14,12 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from decision.artefact.documents import Format1, dump_json, parse_json, parse_toml, read_bytes, validate
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from decision.artefact.quantity_fields import DurationNs, RateBps, SizeBytes
+from decision.artefact.strict import Strict
 from decision.ir.program import Program
 from decision.policy.nscc import NsccPath, NsccSteps, nscc_params, nscc_program
 from decision.policy.policy import POLICY_NAME
@@ -27,10 +28,9 @@ from decision.policy.policy import POLICY_NAME
 NAME = "algorithm.json"
 
 
-class Algorithm(BaseModel):
+class Algorithm(Strict):
     """The document. Keys of the network have no default; those of the algorithm have its source's."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     format: Format1
     """Format version of the file."""
     name: str = Field(pattern=POLICY_NAME)

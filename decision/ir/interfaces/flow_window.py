@@ -2,8 +2,8 @@
 packets: [UEC] NSCC, Swift.
 
 Sources: [UEC]'s congestion control (bytes acknowledged, ECN mark, RTT and entropy value of an acknowledged packet; loss
-by NACK, by SACK and by timeout; window in bytes); the library headers of [MRC] (the operator's parameters); the call
-boundary of host transfer engines (bytes and RTT of a completion, window in bytes).
+by NACK, by SACK and by timeout; window in bytes). The library headers of [MRC] have the operator's parameters, host
+transfer engines bytes and RTT of a completion.
 
 An event may acknowledge and lose at once. ``rtt_ns`` is 0 where nothing was timed. The clock wraps every 4.29 s.
 """
