@@ -8,7 +8,7 @@ Source of the rules: [UEC], as the consortium's simulator computes them and nets
 
 Quick adapt: on a loss, or far beyond the target, the window becomes what arrived since the last look.
 
-Formats. Every value is exact but for these floors; ``bench/nscc_exact.py`` states them again in rationals.
+Formats. Every value is exact but for these floors; ``bench/nscc/exact.py`` states them again in rationals.
 
     mean_q8       ns / 2^8      mean' = floor(mean (1 - g)) + floor(delay g), g = 53687091 / 2^32 (1/80)
     excess_q8     1 / 2^8       (mean - target) / mean, of whole ns
