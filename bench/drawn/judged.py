@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -120,7 +121,11 @@ def _prove(build: Build) -> Proved:
     spent = _spent(begin)
     most = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    return Proved(bound, exact, verification.certificate, problem, *spent, slowest, tuple(verification.other_cuts))
+    others: list[tuple[CutClaim, ...]] = []
+    if verification.certificate is not None:
+        with suppress(MemoryError):  # the proof stands without them
+            others.extend(verification.other_cuts)
+    return Proved(bound, exact, verification.certificate, problem, *spent, slowest, tuple(others))
 
 
 def _check(proved: Proved, build: Build) -> Checked:

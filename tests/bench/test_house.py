@@ -21,7 +21,6 @@ def test_every_package_stands_in_it() -> None:
     assert packages == house.HOLDS.keys()
 
 
-@pytest.mark.slow
 def test_another_import_is_another_picture(imports: dict[str, set[str]]) -> None:
     more = {**imports, "verify": imports["verify"] | {"codegen"}}
     assert house.draw(more) != house.draw(imports)

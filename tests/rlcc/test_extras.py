@@ -110,9 +110,21 @@ def test_a_command_without_its_extra_says_which(extra: str, pipeline, tmp_path: 
         "rtl": "sys.executable = '/none/python'\nimport os\nos.environ['PATH'] = '/none'\n"
         "from verify.rtl.netlist import yosys\nyosys()",
     }.get(extra)
-    done = run_without(BROUGHT[extra], code or COMMAND, *([] if code else asked[extra]))
+    refused(extra, code or COMMAND, *([] if code else asked[extra]))
+
+
+@pytest.mark.slow
+def test_so_do_other_commands_of_the_same_extra(pipeline, tmp_path: Path) -> None:
+    out = ("--out", tmp_path / "out")
+    refused("verify", COMMAND, "gate", pipeline.firmware, "--recipe", pipeline.recipe, *out)
+    refused("distill", COMMAND, "rollout", TEACHER, "--scenario", "many-to-one:2", "--duration", "1 ms", *out)
+
+
+def refused(extra: str, code: str, *arguments: object) -> None:
+    """Asserts that ``code`` without the extra's packages names it, and that a command exits with 2 and no traceback."""
+    done = run_without(BROUGHT[extra], code, *arguments)
     last = done.stderr.strip().splitlines()[-1]
     assert f"pip install 'rlcc[{extra}]'" in last, done.stderr
-    if code is None:
+    if code == COMMAND:
         assert done.returncode == 2
         assert "Traceback" not in done.stderr

@@ -24,7 +24,6 @@ def firmware(pipeline, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow_except("seen1-1")
 @pytest.mark.parametrize(("seen", "code"), [(PREDICTED, 0), (replace(PREDICTED, queue_bytes=20_029.0), 1)])
 def test_a_kernel_that_does_otherwise_fails(
     seen: Figures, code: int, pipeline, firmware: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

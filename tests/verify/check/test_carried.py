@@ -95,6 +95,7 @@ def test_it_is_proved_as_gcc_compiles_it(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow_except(
+    "an average of other weight",
     "a minimum that is not carried",
     "a minimum that is a maximum",
     "a decay of other speed",

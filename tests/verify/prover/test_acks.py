@@ -33,7 +33,6 @@ def test_it_is_proved_and_its_certificate_holds(firmware: Firmware) -> None:
     check_certified(firmware)
 
 
-@pytest.mark.slow_except("marks for what was sent", "units of another size", "sent for acknowledged")
 @pytest.mark.parametrize("what", WRONG)
 def test_another_ratio_is_refused_by_prover_and_checker(what: str, firmware: Firmware, tmp_path: Path) -> None:
     image, _ = options_by_hand.not_proved(firmware, dict([WRONG[what]]), tmp_path)

@@ -53,7 +53,6 @@ def test_the_c_is_proved_and_judged_equal_for_every_context(firmware: Firmware) 
     check_certified(firmware)
 
 
-@pytest.mark.slow_except("0", "1", "3", "4", "6")
 @pytest.mark.parametrize("number", range(7))
 def test_each_wrong_one_is_refused_by_prover_and_checker(number: int, firmware: Firmware, tmp_path: Path) -> None:
     what, (text, other) = list(wrong(unbroken((firmware.folder / "rlcc_policy.c").read_text())).items())[number]

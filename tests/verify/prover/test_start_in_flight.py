@@ -97,13 +97,6 @@ def test_sixteen_trees_with_a_start_and_a_cap_are_proved_and_judged(tmp_path: Pa
     assert not list(found.dearer_chains(limit))
 
 
-@pytest.mark.slow_except(
-    "the cap of the old rate where the phase steps",
-    "the cap without the mark of a brake",
-    "the rate of the context capped",
-    "no cap where the phase steps",
-    "the least dropped where the phase steps",
-)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_cap_beside_a_start_is_refused_by_prover_and_checker(
     what: str, firmware: Firmware, tmp_path: Path

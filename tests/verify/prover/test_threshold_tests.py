@@ -118,7 +118,6 @@ def test_a_wrong_test_of_a_ratio_that_is_compared_twice_is_refused(
         judge(firmware, image, proved[2]).bound()
 
 
-@pytest.mark.slow_except("a factor one more")
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_threshold_test_is_refused_by_prover_and_checker(
     what: str, one_tree: Firmware, cuts_of_one_tree: tuple[Cut, ...], tmp_path: Path

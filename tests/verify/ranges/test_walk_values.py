@@ -115,7 +115,6 @@ def test_what_a_run_leaves_is_among_what_the_walk_says() -> None:
     assert followed > 60
 
 
-@pytest.mark.slow_except("sub-<lambda>", "sra-<lambda>")
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [
