@@ -427,7 +427,7 @@ def keep_certificate(
 
     certificate, _ = that_holds(
         certificate,
-        verification.other_cuts,
+        verification.cuts or (),
         lambda made: hold(
             made,
             certificate_text(made).encode(),

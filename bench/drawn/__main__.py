@@ -87,7 +87,7 @@ def _read(results: Path) -> dict[int, DrawnRow]:
 
 def _append(results: Path, row: DrawnRow) -> None:
     """As a line; of the certificate nothing is kept."""
-    text = json.dumps(asdict(replace(row, proved=replace(row.proved, certificate=None, other_cuts=()))))
+    text = json.dumps(asdict(replace(row, proved=replace(row.proved, certificate=None, cuts=()))))
     results.parent.mkdir(parents=True, exist_ok=True)
     with results.open("a") as file:
         file.write(text + "\n")

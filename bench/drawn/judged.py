@@ -51,7 +51,7 @@ class How:
 @dataclass(frozen=True)
 class Proved:
     """``bound``, ``exact`` and what the ``slowest`` input takes that was found, in cycles; ``problem`` says why there
-    is no certificate. CPU seconds and MiB. ``other_cuts``: forms of its cuts that the checker tries next."""
+    is no certificate. CPU seconds and MiB. ``cuts``: the forms of its cuts that the checker tries."""
 
     bound: int = 0
     exact: int | None = None
@@ -60,7 +60,7 @@ class Proved:
     seconds: float = 0.0
     mebibytes: int = 0
     slowest: int | None = None
-    other_cuts: tuple[tuple[CutClaim, ...], ...] = ()
+    cuts: tuple[tuple[CutClaim, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,11 @@ def _prove(build: Build) -> Proved:
     spent = _spent(begin)
     most = resource.getrlimit(resource.RLIMIT_CPU)[1]
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
-    others: list[tuple[CutClaim, ...]] = []
-    if verification.certificate is not None:
+    forms: list[tuple[CutClaim, ...]] = []
+    if verification.certificate is not None and verification.cuts is not None:
         with suppress(MemoryError):  # the proof stands without them
-            others.extend(verification.other_cuts)
-    return Proved(bound, exact, verification.certificate, problem, *spent, slowest, tuple(others))
+            forms.extend(verification.cuts)
+    return Proved(bound, exact, verification.certificate, problem, *spent, slowest, tuple(forms))
 
 
 def _check(proved: Proved, build: Build) -> Checked:
@@ -133,7 +133,7 @@ def _check(proved: Proved, build: Build) -> Checked:
     begin = time.process_time()
     assert proved.certificate is not None
     try:
-        _, holds = that_holds(proved.certificate, proved.other_cuts, lambda made: recheck(made, build))
+        _, holds = that_holds(proved.certificate, proved.cuts, lambda made: recheck(made, build))
     except Refused as error:
         return Checked(0, 0, str(error), *_spent(begin))
     return Checked(holds.paths, holds.questions, "", *_spent(begin))

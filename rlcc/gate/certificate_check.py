@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import TypeVar
 
 from decision.artefact.manifest import sha256
@@ -63,14 +64,15 @@ def without_idle_cuts(certificate: Certificate, check: Callable[[Certificate], C
 
 
 def that_holds(
-    certificate: Certificate, other_cuts: Iterable[Sequence[CutClaim]], check: Callable[[Certificate], Checked]
+    certificate: Certificate, forms: Iterable[Sequence[CutClaim]], check: Callable[[Certificate], Checked]
 ) -> tuple[Certificate, Checked]:
-    """Returns the certificate with its own or the first of the other forms of its cuts that the checker can follow, and
-    what ``check`` returned of it. Refused, for the first form's reason, where it holds with none."""
+    """Returns the certificate with the first form of its cuts that the checker can follow, and what ``check`` returned
+    of it. ``forms``: all of them, the certificate's own first. Refused, for its own form's reason, where it holds with
+    none."""
     try:
         return without_idle_cuts(certificate, check)
     except Refused:
-        for cuts in other_cuts:
+        for cuts in islice(forms, 1, None):
             with suppress(Refused):
                 return without_idle_cuts(extended(certificate, cuts=list(cuts)), check)
         raise

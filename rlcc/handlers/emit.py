@@ -46,7 +46,7 @@ def handle(
         elif source.suffix == ".toml":
             if grid is not None or policy is not None:
                 said = "--grid" if grid is not None else "--policy"
-                raise InputError(f"{said} is for model files; an algorithm's TOML has its own settings")
+                raise InputError(f"{source} is no model; {said} is for model files")
             _emit_algorithm(source, options, seed, out, figures, dumps)
         elif policy is not None:
             if grid is not None:

@@ -67,5 +67,5 @@ def test_it_is_proved(kind, emitted, tmp_path):
 def test_a_target_of_flows_is_refused(tmp_path):
     with writing(tmp_path / "student", "student") as work:
         student("choice").save(work)
-    with pytest.raises(InputError, match=r"connectx6dx .*flows; .*--target bare"):
+    with pytest.raises(InputError, match=r"connectx6dx .*site flow, .*--target bare"):
         emit(tmp_path / "student", tmp_path / "firmware")

@@ -105,6 +105,7 @@ def certified_in_forms(firmware: Firmware) -> tuple[Image, Proof, Iterator[tuple
     build = built(firmware.folder, profile=ENGINE)
     proof, forms = _prove(build, cycle_model(ENGINE))
     assert proof.proved, proof.failures
+    assert forms is not None
     return build.image, proof, map(cuts, forms)
 
 

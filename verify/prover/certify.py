@@ -1,7 +1,6 @@
 """From a built firmware to a certificate: prove, run the witness on the core, calibrate the cost model."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -16,7 +15,7 @@ from emulator.firmware import ENTRY
 from emulator.layout import Columns, outputs
 from emulator.vectors import computed, vectors_of
 from verify.code.failures import Failure
-from verify.prover.cuts import cuts_of
+from verify.prover.cuts import CutForms, cuts_of
 from verify.prover.prove import Limits, Proof, attempt
 from verify.prover.worst import Worst
 from verify.trusted.calibrate import Calibration, calibrate
@@ -54,12 +53,12 @@ class OnCore:
 @dataclass(frozen=True)
 class Verification:
     """A proof with what the core says of it. ``certificate`` is None where something is not proved or not confirmed;
-    ``other_cuts``: forms of its cuts to try if the checker cannot follow it; ``refuted`` holds failures whose input was
+    ``cuts``: the forms of its cuts to try, the first of which it has; ``refuted`` holds failures whose input was
     run on the core."""
 
     build: Build
     proof: Proof
-    other_cuts: Iterator[tuple[CutClaim, ...]]
+    cuts: CutForms | None
     calibration: Calibration | None
     witness: OnCore | None
     refuted: tuple[tuple[Failure, OnCore], ...]
@@ -72,19 +71,19 @@ def certify(build: Build, *, progress: Progress | None = None) -> Verification:
     model, subject = provable(build), subject_of(build)
     if progress:
         progress("proving")
-    proof, forms = _prove(build, model)
+    proof, cuts = _prove(build, model)
     if proof.failures or proof.worst is None:
         refuted = tuple((f, on_core(build, f.example)) for f in proof.failures if f.example)
-        return Verification(build, proof, forms, None, None, refuted, None, "")
+        return Verification(build, proof, cuts, None, None, refuted, None, "")
     if progress:
         progress("calibrating the cost model")
     calibration = calibrate(build.engine, core_executable(build.engine.core, progress), progress=progress)
     witness = on_core(build, proof.worst.witness) if proof.worst.witness_cycles is not None else None
     problem = _problem(proof.worst, calibration, witness)
     certificate = None
-    if not problem and witness is not None:
-        certificate = _certificate(build, subject, proof, proof.worst, next(forms), calibration, witness)
-    return Verification(build, proof, forms, calibration, witness, (), certificate, problem)
+    if not problem and witness is not None and cuts is not None:
+        certificate = _certificate(build, subject, proof, proof.worst, next(iter(cuts)), calibration, witness)
+    return Verification(build, proof, cuts, calibration, witness, (), certificate, problem)
 
 
 def provable(build: Build) -> CycleModel:
@@ -107,7 +106,7 @@ def unprovable(build: Build) -> str:
     return ""
 
 
-def _prove(build: Build, model: CycleModel) -> tuple[Proof, Iterator[tuple[CutClaim, ...]]]:
+def _prove(build: Build, model: CycleModel) -> tuple[Proof, CutForms | None]:
     """The proof, and forms of the cuts that the checker needs."""
     start = time.monotonic()
     firmware = build.firmware
@@ -116,7 +115,7 @@ def _prove(build: Build, model: CycleModel) -> tuple[Proof, Iterator[tuple[CutCl
     )
     worst = None if failures else run.worst()
     proof = run.proof(failures, worst, time.monotonic() - start)
-    return proof, iter(()) if failures else cuts_of(run)
+    return proof, None if failures else cuts_of(run)
 
 
 def on_core(build: Build, example: dict[str, int]) -> OnCore:

@@ -39,9 +39,28 @@ LEAF = re.compile(r"tree\.[0-9]+")
 VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
 
 
-def cuts_of(run: Attempt) -> Iterator[tuple[CutClaim, ...]]:
-    """Yields forms of a proof's cuts, the likeliest to be followed first; the checker tells which holds. In each form,
-    cuts that say most come first: a path takes the first one at its address that fits, or none would come to them."""
+class CutForms:
+    """Forms of a proof's cuts, the likeliest to be followed first; the checker tells which holds. Each is made when it
+    is first asked for. Within one, cuts that say most come first: a path takes the first one at its address that fits,
+    or none would come to them."""
+
+    def __init__(self, forms: Iterator[tuple[CutClaim, ...]]) -> None:
+        self._made: list[tuple[CutClaim, ...]] = []
+        self._rest = forms
+
+    def __iter__(self) -> Iterator[tuple[CutClaim, ...]]:
+        yield from self._made
+        for form in self._rest:
+            self._made.append(form)
+            yield form
+
+
+def cuts_of(run: Attempt) -> CutForms:
+    """Returns the forms of a proof's cuts. The proof is in memory as long as more may be asked for."""
+    return CutForms(_forms(run))
+
+
+def _forms(run: Attempt) -> Iterator[tuple[CutClaim, ...]]:
     assert run.joiner is not None
     joins, lanes = Counter[int](), Counter[int]()
     for meeting in run.joiner.meetings[1:]:

@@ -68,7 +68,7 @@ def lean(firmware: Firmware, proved: tuple[Image, Proof, tuple[Cut, ...]]) -> tu
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("FEW_JOINS", 0), ("MIN_EACH", 1), ("MIN_LANES", 1)):
             patch.setattr(cuts_module, name, value)
-        return cuts(next(cuts_module.cuts_of(run)))
+        return cuts(next(iter(cuts_module.cuts_of(run))))
 
 
 def test_where_cells_meet_apart_a_cut_says_only_what_is_needed_behind_it(
