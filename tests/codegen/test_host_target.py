@@ -137,13 +137,128 @@ def test_modes_and_counters_of_bad_input(firmware: Path, tmp_path: Path, mode: i
     done = subprocess.run([str(binary), str(mode)], capture_output=True, text=True, check=True)
     shown = dict(zip(COUNTERS, map(int, done.stdout.split()), strict=True))
     assert (shown["sends"], shown["sent_bytes"]) == (60, 60 * 4096)
-    assert shown["beyond_window"] == 60 - 225_000 // 4096
+    assert shown["beyond_window"] == (0 if mode == 0 else 60 - 225_000 // 4096)
     assert (shown["over_acknowledged"], shown["clock_back"], shown["in_flight"]) == (1, 1, 0)
-    assert (shown["acked_bytes"], shown["lost_bytes"]) == (3 * 4096, 2**32 - 1)
+    assert (shown["acked_bytes"], shown["lost_bytes"]) == (3 * 4096, 57 * 4096)
     assert shown["decisions"] == (0 if mode == 0 else 4)
     assert shown["untimed"] == (0 if mode == 0 else 2)
     assert shown["window"] == (225_000 if mode == 0 else 4096)
     assert shown["allowed"] == (4096 if mode == 2 else 2**32 - 1)
+
+
+SPY = """
+#include <stdio.h>
+#include "rlcc_policy.h"
+static rlcc_event last;
+static uint32_t spy(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params)
+{
+    last = *event;
+    return (flow->window_bytes == 0U) ? params->window_max_bytes : 1U;
+}
+#include "rlcc_host.h"
+int main(int argc, char **argv)
+{
+    rlcc_params params = RLCC_PARAMS_DEFAULT;
+    rlcc_host host;
+    uint32_t sent, v[8];
+    unsigned mode;
+
+    (void)sscanf(argv[argc - 1], "%u %u %u", &mode, &params.mtu_bytes, &params.window_max_bytes);
+    rlcc_host_start(&host, &params, mode);
+    printf("%u ", (unsigned)host.window_bytes);
+    while (scanf("%u %u %u %u %u %u %u %u", &sent, v, v + 1, v + 2, v + 3, v + 4, v + 5, v + 6) == 8) {
+        const rlcc_host_completion c = { v[0], v[1], v[2], v[3], v[4], 0U, v[5], 0U, v[6], 0U };
+
+        rlcc_host_sent(&host, sent);
+        rlcc_host_acknowledged(&host, &c);
+    }
+    printf("%u %u %u %u %u %u ", last.rtt_ns, last.acked_bytes, last.marked_bytes, last.nacked_bytes,
+           last.expired_bytes, last.in_flight_bytes);
+    printf("%lu %lu %lu %lu\\n", (unsigned long)host.counters.lost_bytes, (unsigned long)host.counters.untimed,
+           (unsigned long)host.counters.clock_back, (unsigned long)host.counters.beyond_window);
+    return 0;
+}
+"""
+OBSERVED = ("first_window", "rtt", "acked", "marked", "nacked", "expired", "in_flight", "lost_bytes", "untimed",
+            "clock_back", "beyond_window")  # fmt: skip
+SECOND = 10**9
+OBSERVE = (1, 4096, 225_000)
+NOW_BEFORE = [(4096, 5 * 10**8, 0, 0, 4096, 0, 0, 0)]
+"""A completion 0.5 s after the clock wrapped."""
+LIMIT = "<= RLCC_HOST_STEP_BACK_NS)"
+CASES: dict[str, tuple[tuple[int, ...], list[tuple[int, ...]], dict[str, int], tuple[str, str]]] = {
+    "an idle gap of 3 s is no step back": (
+        OBSERVE, [*NOW_BEFORE, (4096, 5 * 10**8 + 3 * SECOND, 0, 0, 4096, 0, 0, 0)], {"clock_back": 0},
+        (f"(back {LIMIT}", "(back <= 0x7FFFFFFFU)"),
+    ),
+    "half a second back is one, across the wrap": (
+        OBSERVE, [*NOW_BEFORE, (4096, 2**32 - 1, 0, 0, 4096, 0, 0, 0)], {"clock_back": 1},
+        ("host->last_ns - completion->now_ns", "completion->now_ns - host->last_ns"),
+    ),
+    "an RTT of 3 s is late": (
+        OBSERVE, [(4096, 3 * SECOND, 0, 1, 4096, 0, 0, 0)], {"rtt": 3 * SECOND, "untimed": 0},
+        (f"completion->now_ns) {LIMIT}", "completion->now_ns) <= 0x7FFFFFFFU)"),
+    ),
+    "a send half a second after its completion is not timed": (
+        OBSERVE, [(4096, 1000, 1000 + SECOND // 2, 1, 4096, 0, 0, 0)], {"rtt": 0, "untimed": 1},
+        (f"completion->now_ns) {LIMIT}", "completion->now_ns) <= 1000U)"),
+    ),
+    "at most what was in flight is acknowledged, marked and lost": (
+        OBSERVE, [(10_000, 1000, 0, 0, 6_000, 9_000, 3_000, 2**32 - 1)],
+        {"acked": 6_000, "marked": 6_000, "nacked": 3_000, "expired": 1_000, "in_flight": 0, "lost_bytes": 4_000},
+        ("landed = (bytes < host->in_flight_bytes) ? bytes : host->in_flight_bytes;", "landed = bytes;"),
+    ),
+    "the first window is at most the largest that is decided": (
+        (1, 4096, 2**32 - 1), [], {"first_window": 2**26 - 1},
+        ("= (params->window_max_bytes < most) ? params->window_max_bytes : most;", "= params->window_max_bytes;"),
+    ),
+    "the first window is a packet at least": (
+        (1, 4096, 100), [], {"first_window": 4096}, ("(largest > smallest) ? largest : smallest", "largest"),
+    ),
+    "nothing is beyond the window in mode off": (
+        (0, 4096, 5_000), [(4096, 1000, 0, 0, 0, 0, 0, 0)] * 2, {"beyond_window": 0},
+        ("(host->mode != RLCC_HOST_OFF) && ", ""),
+    ),
+    "a send beyond the window is counted where it is observed": (
+        (1, 4096, 5_000), [(4096, 1000, 0, 0, 0, 0, 0, 0)] * 2, {"beyond_window": 1},
+        ("(host->mode != RLCC_HOST_OFF) && ", "(host->mode == RLCC_HOST_ENFORCE) && "),
+    ),
+}  # fmt: skip
+"""Mode, mtu and largest window; then, a row each: bytes sent, and now, sent, timed, acked, marked, nacked, expired of a
+completion; figures that result; a change of the header after which they do not."""
+
+
+def spied(firmware: Path, place: Path, change: tuple[str, str] = ("", "")) -> Path:
+    """Returns a program that reads sends and completions, and prints the last event that was to be decided."""
+    header = (firmware / "rlcc_host.h").read_text()
+    for text, instead in (("= rlcc_host_decide(", "= spy("), change):
+        assert text in header
+        header = header.replace(text, instead, 1)
+    place.mkdir(exist_ok=True)
+    (place / "rlcc_host.h").write_text(header)
+    (place / "rlcc_policy.h").write_text((firmware / "rlcc_policy.h").read_text())
+    return compiled(SPY, place, place, ("cc", "-std=c99", "-O0"))
+
+
+@pytest.fixture(scope="module")
+def spy(firmware: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return spied(firmware, tmp_path_factory.mktemp("spy"))
+
+
+def shows(binary: Path, case: str) -> bool:
+    """True where every figure of the case results."""
+    settings, rows, expected, _ = CASES[case]
+    text = "\n".join(" ".join(map(str, row)) for row in rows)
+    argument = " ".join(map(str, settings))
+    done = subprocess.run([str(binary), argument], input=text, capture_output=True, text=True, check=True)
+    shown = dict(zip(OBSERVED, map(int, done.stdout.split()), strict=True))
+    return expected.items() <= shown.items()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_comes_to_the_decision_within_bounds(firmware: Path, spy: Path, tmp_path: Path, case: str) -> None:
+    assert shows(spy, case)
+    assert not shows(spied(firmware, tmp_path / "mutant", CASES[case][3]), case)
 
 
 def test_the_header_has_no_float_no_allocation_and_no_lock(firmware: Path) -> None:
