@@ -16,7 +16,7 @@ from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
 from codegen.targets import ALL, Target, counters_kept
 from codegen.templates import environment
-from codegen.walk import Sum, Walk
+from codegen.walk import Walk
 from decision.artefact.output import write_atomically
 from decision.ir.interface import After
 from decision.ir.program import Program
@@ -56,10 +56,8 @@ def render(source: Source, targets: tuple[Target, ...], name: str, limit: int, f
         text = templates.get_template(f"{place}/{file}.j2").render(**alike | core | {"state": state})
         _write(folder, file, text, source.prefix)
     walk = as_they_came(source.program)
-    if walk is not None or source.program.network is None:
-        alone = walk or Walk((), (), (Sum(0),))
-        if len(alone.sums) == 1:
-            _write(folder, TREES_ONLY, trees_only(alone), source.prefix)
+    if walk is not None and len(walk.sums) == 1:
+        _write(folder, TREES_ONLY, trees_only(walk), source.prefix)
     for target in targets:
         if target.divides:
             whole = source.body.lower(source.program, Options(without=("idle",)))  # divisions as the program has them

@@ -43,6 +43,11 @@ def test_it_is_the_decider_of_its_folder_and_no_pupil_of_a_network(firmware: Pat
         load_pupil(firmware)
 
 
+def test_it_has_no_trees_to_be_timed(firmware: Path) -> None:
+    assert (firmware / "rlcc_policy.c").is_file()
+    assert not (firmware / "trees_only.c").exists()
+
+
 def test_it_is_emitted_again_byte_for_byte_and_an_edited_setting_is_seen(firmware: Path) -> None:
     assert differences(firmware) == []
     algorithm = load_algorithm(SHIPPED).model_copy(update={"fair_step": 6.0})
