@@ -1,7 +1,7 @@
-"""NSCC in exact rationals, event by event, with the floors that the firmware states (decision/policy/nscc.py).
+"""NSCC in exact rationals, event by event, with the floors and caps that the firmware states (decision/policy/nscc.py).
 
-It shares no code with the integer program: values are fractions in bytes, ns and bytes^2, and the one thing that it
-does to them besides arithmetic is ``floor_to``, where a stated format ends.
+It shares no code with the integer program: values are fractions in bytes, ns and bytes^2. Besides arithmetic it takes
+``floor_to``, where a stated format ends, and the caps ``MOST_*``, ``STEP_LIMIT`` and ``SETTLED``.
 """
 
 from dataclasses import dataclass, field, replace
@@ -147,7 +147,7 @@ def decide(flow: ExactFlow, event: WindowEvent, numbers: Numbers) -> ExactFlow:
         flow,
         window=bounded(Fraction(numbers.window_max) if new else flow.window),
         lost=min(flow.lost, MOST_COUNT),
-        ignored=min(flow.ignored, MOST_WINDOW),
+        ignored=min(flow.ignored, numbers.window_max),
         arrived=min(flow.arrived, MOST_COUNT),
         undelayed=min(flow.undelayed, SETTLED),
         pending=min(flow.pending, Fraction(MOST_COUNT) * PENDING_UNIT),
@@ -156,10 +156,11 @@ def decide(flow: ExactFlow, event: WindowEvent, numbers: Numbers) -> ExactFlow:
     base = min(numbers.base_rtt, MOST_DELAY)
     acked, lost = min(event.acked, MOST_ACKED), sum(min(part, MOST_LOST) for part in event.lost)
     marked = event.marked > 0
-    delay = min(max(event.rtt - base, 0), MOST_DELAY) if event.rtt else numbers.target
+    queued = min(max(event.rtt - base, 0), MOST_DELAY)
+    delay = queued if event.rtt else numbers.target
 
     drained = not marked and delay > numbers.target
-    sample = max(base, delay) if lost else base // 4 if drained else delay
+    sample = max(base, queued) if lost else base // 4 if drained else delay
     mean = averaged(flow.mean, sample)
 
     ignored = max(flow.ignored - acked - lost, 0)

@@ -1,4 +1,6 @@
-"""NSCC in double precision: the rules of bench/nscc/exact.py without a floor, in bytes and ns.
+"""NSCC in double precision: the rules of bench/nscc/exact.py in bytes and ns, without its floors and caps.
+
+Its parameters are the firmware's integers, so that their rounding is no part of a difference.
 
 Operations: +, -, *, / and comparisons of IEEE doubles in the order in which they stand, one rounding each.
 """
@@ -37,10 +39,11 @@ class FloatFlow:
             self.window, self.new = float(numbers.window_max), False
         self.branches = set()
         marked, lost, acked = event.marked > 0, float(sum(event.lost)), float(event.acked)
-        delay = max(event.rtt - base, 0.0) if event.rtt else target
-        sample = max(base, delay) if lost else base * DRAINED if not marked and delay > target else delay
+        queued = max(event.rtt - base, 0.0)
+        delay = queued if event.rtt else target
+        sample = max(base, queued) if lost else base * DRAINED if not marked and delay > target else delay
         self.mean = GAIN * sample + (1 - GAIN) * self.mean
-        self.ignored = max(self.ignored - acked - lost, 0.0)
+        self.ignored = max(min(self.ignored, float(numbers.window_max)) - acked - lost, 0.0)
         self.arrived += acked
         self.unadjusted += acked
         self.lost |= lost > 0

@@ -22,7 +22,7 @@ from decision.artefact.output import write_atomically
 from decision.artefact.quantity_fields import DurationNs, RateBps, SizeBytes
 from decision.artefact.strict import Strict
 from decision.ir.program import Program
-from decision.policy.nscc import NsccPath, NsccSteps, nscc_params, nscc_program
+from decision.policy.nscc import MIN_PACKET, NsccPath, NsccSteps, nscc_params, nscc_program
 from decision.policy.policy import POLICY_NAME
 
 NAME = "algorithm.json"
@@ -37,7 +37,7 @@ class Algorithm(Strict):
     """Name of the algorithm with these settings."""
     algorithm: Literal["nscc"]
     """Which one it is."""
-    mtu: SizeBytes = Field(ge=64, le=2**16)
+    mtu: SizeBytes = Field(ge=MIN_PACKET, le=2**16)
     """Payload of a packet."""
     line_rate: RateBps = Field(gt=0, le=10**13)
     """Rate of the sender's port."""
@@ -48,13 +48,14 @@ class Algorithm(Strict):
     window_max: float = Field(default=1.5, gt=0, le=1024)
     """Largest window, in BDPs."""
     proportional_step: float = Field(default=4.0, ge=0, le=1024)
-    """Increase at no delay, in packets an RTT of a path of 150 KB."""
+    """Increase at no delay, in packets an RTT of a path of 150 KB with a target of 12 us; grows with the BDP and the
+    target."""
     fair_step: float = Field(default=5.0, ge=0, le=1024)
-    """Increase at the target and above, in the same unit."""
+    """Increase at the target and above, in packets an RTT of a path of 150 KB; grows with the BDP."""
     steady_step: float = Field(default=0.15, ge=0, le=1024)
     """Increase at any delay, in the same unit."""
     fast_share: float = Field(default=0.25, ge=0, le=1024)
-    """Increase where there is no delay, as a share of what is acknowledged."""
+    """Increase where there is no delay, as a share of what is acknowledged on a path of 150 KB; grows with the BDP."""
     adjust_packets: float = Field(default=8.0, ge=0, le=1024)
     """Packets acknowledged after which increases take effect."""
     quick_delay: float = Field(default=4.0, gt=0, le=1024)

@@ -8,7 +8,7 @@ Source of the rules: [UEC], as the consortium's simulator computes them and nets
 
 Quick adapt: on a loss, or far beyond the target, the window becomes what arrived since the last look.
 
-Formats. Every value is exact but for these floors; ``bench/nscc/exact.py`` states them again in rationals.
+Formats. Every value is exact but for these floors and caps; ``bench/nscc/exact.py`` states them again in rationals.
 
     mean_q8       ns / 2^8      mean' = floor(mean (1 - g)) + floor(delay g), g = 53687091 / 2^32 (1/80)
     excess_q8     1 / 2^8       (mean - target) / mean, of whole ns
@@ -19,7 +19,10 @@ Formats. Every value is exact but for these floors; ``bench/nscc/exact.py`` stat
 Bounds, for every bit pattern of event and context, and parameters within their ranges:
 
     window        mtu_bytes .. window_max_bytes
-    delay         at most 16.8 ms; an RTT of 0 was not timed and counts as one at the target
+    step          less than 2^20 bytes an RTT, which nscc_params holds each setting to
+    growth        at most 128 KiB at once
+    ignored       at most the largest window, whatever was in flight
+    delay         at most 16.8 ms; an RTT of 0 was not timed and counts as one at the target, in a loss as the base RTT
     acknowledged  at most 4 MiB an event, whatever was sent
     lost          at most 16 MiB an event and kind
     clock         one that goes back expires a timer at once, or delays it by one period: no flow is stuck
@@ -59,7 +62,10 @@ PENDING_SHIFT = 11
 WINDOW_SHIFT = 4
 GROWTH_BITS = 10
 GROWTH_SHIFT = PENDING_SHIFT - WINDOW_SHIFT
-
+MAX_STEP = (1 << STEP_BITS) - 1
+"""Bytes an RTT."""
+MIN_PACKET = 256
+"""Smallest payload in bytes. Growth comes in units of 128 bytes, half of it."""
 
 REFERENCE_BDP = 150_000
 """Bytes of the path that the steps are stated for; they grow with the BDP of the own one."""
@@ -98,7 +104,13 @@ class NsccSteps:
 
 
 def nscc_params(network: NsccPath, steps: NsccSteps) -> dict[str, int]:
-    """Returns the operator's parameters, each rounded to the nearest. InputError where one is out of its range."""
+    """Returns the operator's parameters, each rounded to the nearest.
+
+    InputError where one is out of its range, a positive setting rounds to 0, or the proportional step of an empty path
+    exceeds the program's largest.
+    """
+    if network.mtu < MIN_PACKET:
+        raise InputError(f"mtu is {network.mtu} bytes, and it must be at least {MIN_PACKET}")
     exact = {name: Fraction(str(value)) for name, value in vars(steps).items()}
     scale = network.bdp / REFERENCE_BDP
     packet = network.mtu * scale
@@ -121,6 +133,11 @@ def nscc_params(network: NsccPath, steps: NsccSteps) -> dict[str, int]:
         low, high = signal.settable or signal.range
         if not low <= params[signal.name] <= high:
             raise InputError(f"{signal.name} comes to {params[signal.name]}, and it must be in {low}..{high}")
+        if values[signal.name] > 0 and params[signal.name] == 0:
+            raise InputError(f"{signal.name} comes to {float(values[signal.name]):.2g} and would be rounded to 0")
+    step = params["room_gain_q24"] * params["target_delay_ns"] >> 24
+    if step > MAX_STEP:
+        raise InputError(f"proportional_step comes to {step} bytes an RTT, and it must be at most {MAX_STEP}")
     if params["window_max_bytes"] < params["mtu_bytes"]:
         raise InputError(
             f"the largest window comes to {params['window_max_bytes']} bytes, less than a packet of {network.mtu}"
@@ -206,15 +223,15 @@ def nscc_program() -> Program:
     marked = n.above(b.event("marked_bytes"), zero, "marked")
     untimed = n.no(b.event("rtt_ns"), "untimed")
     rtt = n.at_most(b.event("rtt_ns"), MAX_RTT_NS)
-    delay = n.at_most(n.over(rtt, base), MAX_DELAY_NS)
-    delay = n.choose(untimed, target, delay, "delay_ns", "queueing delay; the target where nothing was timed")
+    queued = n.at_most(n.over(rtt, base), MAX_DELAY_NS, "queued_ns", "0 where nothing was timed")
+    delay = n.choose(untimed, target, queued, "delay_ns", "queueing delay; the target where nothing was timed")
     early = n.above(target, delay, "early")
     late = n.no(early, "late")
 
     # The mean delay. A loss met a long queue of which no acknowledgement tells: a base RTT's.
     drained = n.both(n.no(marked), n.above(delay, target), "drained")
     sample = n.choose(drained, b.add(Op.SHR, (base,), DRAINED_SHIFT), delay)
-    sample = n.choose(loses, n.op(Op.MAX, base, delay), sample, "sample_ns")
+    sample = n.choose(loses, n.op(Op.MAX, base, queued), sample, "sample_ns")
     mean_before = b.state_in("mean_q8", "uint32", "mean queueing delay, ns / 2^8")
     mean_q8 = n.plus(
         n.high(mean_before, 0, b.const(KEEP_Q32), "mean_kept"),
@@ -225,7 +242,8 @@ def nscc_program() -> Program:
 
     # Quick adapt, once a base RTT with the target's queue.
     heard = n.plus(acked, lost)
-    ignored = count("ignored", MAX_WINDOW_BYTES, "bytes whose congestion quick adapt has dealt with")
+    ignored = b.state_in("ignored", "uint32", "bytes whose congestion quick adapt has dealt with")
+    ignored = n.both(n.at_most(largest, MAX_WINDOW_BYTES), ignored, "ignored_before", "at most the largest window")
     left = n.over(ignored, heard, "left_to_ignore")
     skipped = n.both(n.either(marked, loses), n.above(left, zero), "skipped", "congestion of before quick adapt")
     looked, since_looked = timer("looked", "ns, wraps: when quick adapt looked last")
@@ -246,9 +264,8 @@ def nscc_program() -> Program:
     fast = n.both(empty, n.above(row, window), "fast", "a whole window came back without delay")
     row = n.choose(fast, b.const(SETTLED), row, "undelayed_row")
     room = n.over(target, delay, "room_ns")
-    most = (1 << STEP_BITS) - 1
-    step = n.at_most(n.high(room, 8, b.param("room_gain_q24")), most)
-    step = n.choose(early, step, n.at_most(b.param("fair_bytes"), most), "step_bytes")
+    step = n.at_most(n.high(room, 8, b.param("room_gain_q24")), MAX_STEP)
+    step = n.choose(early, step, n.at_most(b.param("fair_bytes"), MAX_STEP), "step_bytes")
     slow = n.both(raises, n.no(fast), "slow")
     gained = n.high(acked, 9, b.add(Op.SHL, (step,), 12), "gained", "2^11 bytes^2")
     pending = count("pending", MAX_COUNT, "increase to come, 2^11 bytes^2")
@@ -283,7 +300,7 @@ def nscc_program() -> Program:
     most_16 = MAX_WINDOW_BYTES >> WINDOW_SHIFT
     growth = divided(b, Division(pending_now, sixteenths, most_16, 0, GROWTH_BITS), name="growth", note="2^7 bytes")
     rest = n.since(pending_now, n.op(Op.MUL, growth, sixteenths), "pending_rest")
-    steady = n.choose(n.above(base, since_adjusted), zero, n.at_most(b.param("steady_bytes"), most), "steady")
+    steady = n.choose(n.above(base, since_adjusted), zero, n.at_most(b.param("steady_bytes"), MAX_STEP), "steady")
     grown = n.plus(n.plus(stepped, b.add(Op.SHL, (growth,), GROWTH_SHIFT)), steady)
     grown = bounded(grown, "window_grown")
 
