@@ -41,7 +41,7 @@ NETWORKS = {
     "25 Gb/s, 8 us, 1 KiB": NsccPath(1024, 25 * 10**9, 8_000),
     "100 Gb/s, 12 us, 4 KiB": NsccPath(4096, 100 * 10**9, 12_000),
     "400 Gb/s, 20 us, 4 KiB": NsccPath(4096, 400 * 10**9, 20_000),
-    "100 Gb/s, 300 us, 4 KiB": NsccPath(4096, 100 * 10**9, 300_000),
+    "100 Gb/s, 80 us, 4 KiB": NsccPath(4096, 100 * 10**9, 80_000),
 }
 
 
@@ -121,8 +121,10 @@ NSCC is the sender's congestion control of [Ultra Ethernet](../reference/bibliog
 states it as a decision program in integers; [windows](../how-to/windows.md) shows how to emit it. This page compares
 the program with two references that share no code with it:
 
-- `bench/nscc/exact.py`: exact rationals, with a floor only where the program states a format
-- `bench/nscc/floats.py`: doubles without any floor
+- `bench/nscc/exact.py`: exact rationals, with the floors and caps that the program states
+- `bench/nscc/floats.py`: doubles without these floors and caps
+
+All three take the same integer parameters: the rounding of settings is no part of a difference.
 
 The events are spells of an empty, a filling and a full network with marks, losses and RTTs that were not timed
 (`bench/nscc/events.py`, seeds 0 to {len(SEEDS) - 1}). All three start from a new flow and see the same events.
@@ -150,11 +152,12 @@ The document is `docs/window/nscc.toml`, compiled by clang -O2 for `{PROFILE}`.
 | context of a flow | {costs.context} B |
 
 The prover shows that the machine code is safe and bounds its cycles (`rlcc verify --bound`). Equality of machine code
-and program for all inputs is not proved: the paths of its choices multiply, and `rlcc verify` had not ended after seven
-minutes of CPU when it was stopped. Equality of the machine code rests on vectors.
+and program for all inputs is not proved: the paths of its choices multiply. Equality of the machine code rests on
+vectors.
 
-The window follows the floats least where the BDP is large: after quick adapt the window is small, the floats grow by
-all that is pending, and the program by 128 KiB at once. The remainder stays pending.
+Two formats of the growth make most of the differences. The window grows in whole units of 128 bytes, which a small BDP
+notices most. It grows by 128 KiB at once at most, which a large BDP notices after quick adapt: the window is small, and
+the floats grow by all that is pending. What the program does not take remains pending.
 
 ## On a host
 The target `host` ([NSCC in host software](../how-to/windows.md#in-host-software)) is compiled by `cc -O2`. A call of

@@ -7,7 +7,8 @@ import pytest
 from bench.nscc import exact
 from bench.nscc.compare import NsccComparison, compare
 from bench.nscc.events import trajectory
-from bench.nscc.exact import Numbers
+from bench.nscc.exact import ExactFlow, Numbers
+from bench.nscc.floats import FloatFlow
 from decision.ir.program import Op, Program
 from decision.policy.nscc import NsccPath, NsccSteps, nscc_params, nscc_program
 
@@ -58,6 +59,31 @@ def test_a_rule_of_the_reference_that_is_changed_is_noticed(
 ) -> None:
     monkeypatch.setattr(exact, name, value)
     assert differs(PROGRAM)
+
+
+def off_at(network: NsccPath, seed: int, share: float) -> float:
+    """Difference of the exact reference from the floats that this share of a trajectory's events stays within."""
+    numbers, flow, floats, off = Numbers.of(nscc_params(network, NsccSteps())), ExactFlow(), FloatFlow(), []
+    for event in trajectory(seed, numbers, 3000):
+        flow, window = exact.decide(flow, event, numbers), floats.decide(event, numbers)
+        off.append(abs(float(flow.window) - window) / window)
+    return sorted(off)[int(share * (len(off) - 1))]
+
+
+@pytest.mark.parametrize(
+    ("changed", "network", "seed", "share"),
+    [
+        ({"GROWTH_UNIT": 1, "MOST_GROWTH": 2**17}, NsccPath(1024, 25 * 10**9, 8_000), 0, 0.99),
+        ({"MOST_GROWTH": 2**30}, NsccPath(4096, 100 * 10**9, 80_000), 0, 1.0),
+    ],
+)
+def test_the_formats_that_the_page_names_make_the_differences(
+    monkeypatch: pytest.MonkeyPatch, changed: dict[str, int], network: NsccPath, seed: int, share: float
+) -> None:
+    before = off_at(network, seed, share)
+    for name, value in changed.items():
+        monkeypatch.setattr(exact, name, value)
+    assert off_at(network, seed, share) < before / 4
 
 
 def differs(program: Program) -> bool:
