@@ -267,6 +267,10 @@ def test_the_header_has_no_float_no_allocation_and_no_lock(firmware: Path) -> No
     assert not {"float", "double", "malloc", "calloc", "while", "for", "volatile"} & set(re.findall(r"\w+", code))
 
 
+def test_no_macro_is_broken_by_the_line_wrapper(firmware: Path) -> None:
+    assert "X( \\" not in (firmware / "rlcc_host.h").read_text()
+
+
 def test_the_measurement_of_its_speed_runs(firmware: Path, tmp_path: Path) -> None:
     source = (ROOT / "bench" / "host_speed.c").read_text()
     done = subprocess.run(
