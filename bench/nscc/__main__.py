@@ -157,7 +157,7 @@ vectors.
 
 Two formats of the growth make most of the differences. The window grows in whole units of 128 bytes, which a small BDP
 notices most. It grows by 128 KiB at once at most, which a large BDP notices after quick adapt: the window is small, and
-the floats grow by all that is pending. What the program does not take remains pending.
+the floats grow by all that is pending. The rest remains pending.
 
 ## On a host
 The target `host` ([NSCC in host software](../how-to/windows.md#in-host-software)) is compiled by `cc -O2`. A call of

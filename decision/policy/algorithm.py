@@ -43,24 +43,24 @@ class Algorithm(Strict):
     """Rate of the sender's port."""
     base_rtt: DurationNs = Field(gt=0)
     """RTT in an empty network."""
-    target: float = Field(default=1.0, gt=0, le=1024)
+    target: float = Field(default=NsccSteps.target, gt=0, le=1024)
     """Queueing delay to aim at, in base RTTs."""
-    window_max: float = Field(default=1.5, gt=0, le=1024)
+    window_max: float = Field(default=NsccSteps.window_max, gt=0, le=1024)
     """Largest window, in BDPs."""
-    proportional_step: float = Field(default=4.0, ge=0, le=1024)
+    proportional_step: float = Field(default=NsccSteps.proportional_step, ge=0, le=1024)
     """Increase at no delay, in packets an RTT of a path of 150 KB with a target of 12 us; grows with the BDP and the
     target."""
-    fair_step: float = Field(default=5.0, ge=0, le=1024)
+    fair_step: float = Field(default=NsccSteps.fair_step, ge=0, le=1024)
     """Increase at the target and above, in packets an RTT of a path of 150 KB; grows with the BDP."""
-    steady_step: float = Field(default=0.15, ge=0, le=1024)
+    steady_step: float = Field(default=NsccSteps.steady_step, ge=0, le=1024)
     """Increase at any delay, in the same unit."""
-    fast_share: float = Field(default=0.25, ge=0, le=1024)
+    fast_share: float = Field(default=NsccSteps.fast_share, ge=0, le=1024)
     """Increase where there is no delay, as a share of what is acknowledged on a path of 150 KB; grows with the BDP."""
-    adjust_packets: float = Field(default=8.0, ge=0, le=1024)
+    adjust_packets: float = Field(default=NsccSteps.adjust_packets, ge=0, le=1024)
     """Packets acknowledged after which increases take effect."""
-    quick_delay: float = Field(default=4.0, gt=0, le=1024)
+    quick_delay: float = Field(default=NsccSteps.quick_delay, gt=0, le=1024)
     """Queueing delay that calls for quick adapt, in targets."""
-    quick_share: float = Field(default=0.125, ge=0, le=1)
+    quick_share: float = Field(default=NsccSteps.quick_share, ge=0, le=1)
     """Quick adapt where less than this share of the largest window arrived."""
 
     @cached_property
@@ -73,9 +73,7 @@ class Algorithm(Strict):
 
     def params(self) -> dict[str, int]:
         """The operator's parameters for this network. InputError where one is out of its range."""
-        steps = NsccSteps(
-            **{name: getattr(self, name) for name in NsccSteps.__dataclass_fields__},
-        )
+        steps = NsccSteps(**{name: getattr(self, name) for name in NsccSteps.__dataclass_fields__})
         return nscc_params(NsccPath(self.mtu, self.line_rate, self.base_rtt), steps)
 
     def save(self, folder: Path) -> None:

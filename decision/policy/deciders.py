@@ -55,7 +55,7 @@ def load_pupil(firmware: Path | Opened) -> Pupil:
 
 
 def decider_kind(decider: Model | Algorithm) -> str:
-    """What a decider without a teacher is, for a sentence."""
+    """Returns the words for a decider without a teacher."""
     return "a model made elsewhere" if isinstance(decider, Model) else "a hand-written algorithm"
 
 

@@ -292,7 +292,7 @@ def nscc_program() -> Program:
     faster = n.plus(window, n.high(acked, 8, b.param("fast_share_q24")))
     stepped = bounded(n.choose(cuts, cut, n.choose(fast, faster, window)), "window_stepped")
 
-    # What is pending takes effect after some bytes, or a base RTT.
+    # Pending increases take effect after some bytes, or a base RTT.
     adjusted, since_adjusted = timer("adjusted", "ns, wraps: when the steady increase came last")
     unadjusted = n.plus(count("unadjusted", MAX_COUNT, "bytes acknowledged since increases took effect"), acked)
     adjusts = n.either(n.above(unadjusted, b.param("adjust_bytes")), n.above(since_adjusted, base), "adjusts")

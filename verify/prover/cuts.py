@@ -68,11 +68,12 @@ def _forms(run: Attempt) -> Iterator[tuple[CutClaim, ...]]:
         lanes[meeting.number] += len(meeting.origins)
     every = {n for n in joins if joins[n] <= MAX_JOINS}
     wide = {n for n in every if joins[n] <= FEW_JOINS or lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
-    if every != wide and not _quick(run, wide):
-        yield _form(run, joins, every, comparisons=True)
-    plain = _form(run, joins, wide, comparisons=False)
+    quick = _quick(run, wide)
+    if every != wide and not quick:
+        yield _form(run, joins, every, comparisons=True, quick=_quick(run, every))
+    plain = _form(run, joins, wide, comparisons=False, quick=quick)
     yield plain
-    compared = _form(run, joins, wide, comparisons=True)
+    compared = _form(run, joins, wide, comparisons=True, quick=quick)
     if compared != plain:
         yield compared
 
@@ -84,9 +85,11 @@ def _quick(run: Attempt, places: set[int]) -> bool:
     return (run.joiner.gave_up and _by_leaves(run)) or _paths(run, places) <= most
 
 
-def _form(run: Attempt, joins: Counter[int], places: set[int], *, comparisons: bool) -> tuple[CutClaim, ...]:
+def _form(
+    run: Attempt, joins: Counter[int], places: set[int], *, comparisons: bool, quick: bool
+) -> tuple[CutClaim, ...]:
     """Returns the cuts at the joins at ``places``, positions of the graph, with or without ``comparisons`` of words.
-    ``joins``: the number of joins by position."""
+    ``joins``: the number of joins by position; ``quick``: whether the paths are few enough without sums of steps."""
     assert run.joiner is not None
 
     def cut(meeting: Meeting, *, ahead: bool) -> CutClaim:
@@ -104,7 +107,7 @@ def _form(run: Attempt, joins: Counter[int], places: set[int], *, comparisons: b
         # middle of is where it is, which no number tells.
         before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
         cuts = [(n, _weaker(one, before)) for n, one in cuts]
-    elif not _quick(run, places):
+    elif not quick:
         cuts = _with_steps(run, cuts, comparisons=comparisons)
     return tuple(sorted((one for _, one in cuts), key=lambda c: -_said(c)))
 

@@ -83,4 +83,4 @@ FLOW_WINDOW_NSCC = replace(
     ),
     site=FLOW_WINDOW.name,
 )
-"""With the numbers of NSCC that a controller sets ([UEC], [MRC])."""
+"""The same with the numbers of NSCC that a controller sets ([UEC], [MRC])."""

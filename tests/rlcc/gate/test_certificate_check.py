@@ -14,7 +14,7 @@ FORMS = [[CutClaim(pc=pc, holds={}, bounds={})] for pc in (4, 8, 12)]
 
 @pytest.fixture
 def certificate(monkeypatch: pytest.MonkeyPatch) -> Certificate:
-    """With the first form; what else it claims does not matter here."""
+    """A certificate with the first form of cuts. Its other claims do not matter here."""
     monkeypatch.setattr(certificate_check, "extended", lambda one, **claims: one.model_copy(update=claims))
     return Certificate.model_construct(cuts=FORMS[0])
 
