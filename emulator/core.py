@@ -32,7 +32,7 @@ from emulator.verilated.parts import Rtl
 HERE = Path(__file__).resolve().parent
 SEAM = HERE.parent / "decision" / "include" / "rlcc_decider.h"
 PREFIX = "Vrlcc_core"  # of the C++ class that Verilator makes, whatever the core
-EXECUTABLE, LIBRARY = "core_bench", "libcore.so"  # of emulator/bench: stream.cpp, decider.cpp
+EXECUTABLE, LIBRARY = "core_bench", "libcore.so"  # the same code: entered by stream.cpp, by decider.cpp
 
 VERILATOR_FLAGS = (
     *("--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--no-assert", "--no-timing", "-j", "2"),
@@ -47,7 +47,7 @@ CXX_FAST = ("-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden")  # evaluated ever
 CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation, and what of Verilator's runtime is linked
 SLOW = "__Slow"  # what Verilator calls files of code that runs once
 RUNTIME = "runtime.o"  # of Verilator: every core and every test bench is linked with it
-LARGE_BYTES = 200_000  # of a file that is compiled alone, beside others
+LARGE_BYTES = 200_000  # of a file of which one alone is compiled with others
 
 Progress = Callable[[str], None]
 
@@ -136,35 +136,32 @@ def _build(rtl: Rtl, folder: Path) -> None:
     )
     root = Path(env["VERILATOR_ROOT"]) / "include"
     bench = HERE / "bench"
-    programs = {EXECUTABLE: bench / "stream.cpp", LIBRARY: bench / "decider.cpp"}
-    made = sorted(model.glob("*.cpp"))
-    large = [path for path in made if path.stat().st_size > LARGE_BYTES]
-    slow = [path for path in made if path.stem.endswith(SLOW) and path not in large]
-    fast = [path for path in made if path not in slow and path not in large]
-    # Most of a small file's compilation is Verilator's headers, so small files are compiled as one.
-    groups = [
-        *large,
-        all_of(folder / "model.cpp", fast),
-        all_of(folder / f"model{SLOW}.cpp", slow),
-    ]
+    made = sorted(model.glob("*.cpp"), key=lambda path: path.stat().st_size)
+    slow = [path for path in made if path.stem.endswith(SLOW)]
+    fast = [bench / "stream.cpp", bench / "decider.cpp", *(path for path in made if path not in slow)]
+    # Most of a file's compilation is Verilator's headers, so what is alike is compiled as one, but for large files more.
+    groups = {"core": fast, f"core{SLOW}": slow}
+    for name, paths in list(groups.items()):
+        large = [path for path in paths if path.stat().st_size > LARGE_BYTES][1:]
+        groups[name] = [path for path in paths if path not in large]
+        groups |= {path.stem: [path] for path in large}
     includes = [f"-I{path}" for path in (model, root, root / "vltstd", bench, SEAM.parent)]
     flags = [*CXX_FLAGS, *includes, f'-DRLCC_ENGINE="{rtl.bench}"']
 
-    def compile_one(source: Path) -> Path:
-        target = folder / f"{source.stem}.o"
-        level = CXX_SLOW if source.stem.endswith(SLOW) else CXX_FAST
+    def compile_one(name: str) -> Path:
+        source, target = all_of(folder / f"{name}.cpp", groups[name]), folder / f"{name}.o"
+        level = CXX_SLOW if name.endswith(SLOW) else CXX_FAST
         _run([cxx(), *level, *flags, "-c", str(source), "-o", str(target)], env, "the C++ compiler")
+        source.unlink()
         return target
 
-    files = [*groups, *programs.values()]
     with ThreadPoolExecutor(usable_cores()) as pool:
         runtime = pool.submit(built_runtime)
-        objects = dict(zip(files, pool.map(compile_one, files), strict=True))
-    shared = [*(str(objects[source]) for source in groups), str(runtime.result())]
-    for name, source in programs.items():
-        kind = ["-shared"] if name == LIBRARY else []
-        _run([cxx(), *kind, str(objects[source]), *shared, "-pthread", "-o", str(folder / name)], env, "the linker")
-    for path in {*groups, *objects.values()}:
+        objects = list(pool.map(compile_one, groups))
+        parts = [*map(str, objects), str(runtime.result())]
+    for name, kind in {EXECUTABLE: [], LIBRARY: ["-shared"]}.items():
+        _run([cxx(), *kind, *parts, "-pthread", "-o", str(folder / name)], env, "the linker")
+    for path in objects:
         path.unlink()
     shutil.rmtree(model)
 
