@@ -7,7 +7,7 @@ the student that comes closest to it there is kept, and rounds end when they bri
 keeps its hidden state along the student's trajectories.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf
@@ -21,10 +21,10 @@ from decision.policy.policy import Observation
 from decision.policy.student import Student
 from distill import quantise, rollout
 from distill.bias_search import best_offset, shifted, shifted_model
-from distill.closeness import Distance, Metrics, Place, Round, check_measurable, choose, distance, give_up_at, pays
+from distill.closeness import Distance, Round, check_measurable, choose, distance, give_up_at, pays
 from distill.coverage_rows import Covered, Far, Outside, covered
 from distill.dataset import Dataset, join, label
-from distill.driving import Networks, later_self, side_by_side
+from distill.driving import Networks, SideBySide, side_by_side
 from distill.fit import check_columns, enforce, fit_source, loss_on, student_observation, visits
 from distill.fitted_student import TOOLS, Fitted
 from distill.options import DistillOptions, RolloutOptions
@@ -164,8 +164,10 @@ class _Dagger:
         here = self.networks.phase(f"round {number} of at most {options.rounds}")
         figures, last = [each.figures for each in records], records[-1].standing if records else None
         limit = give_up_at(figures, _noise(records)) if records else inf
-        side = side_by_side(interpreted(made), self.original, here, seeds, self.tolerance, limit=limit, last=last)
-        noise = None if records else self._measured_noise(side.teacher, seeds)
+        side = side_by_side(
+            interpreted(made), self.original, here, seeds, self.tolerance, limit=limit, last=last, later=not records
+        )
+        noise = None if records else self._measured_noise(side)
         new = self._labelled(side.student.runs, seed + number + 1)
         met = join(new)  # the states that the student ran into itself
         return RoundRecord(
@@ -203,12 +205,10 @@ class _Dagger:
         near = covered(fit, partial(_outside, self.outside), options.max_deviation)
         return replace(near, rows=[*samples, *near.rows])
 
-    def _measured_noise(self, metrics: Mapping[Place, Metrics], seeds: Sequence[int]) -> Distance:
-        """Returns the distance of the teacher's ``metrics`` from those of the teacher that decides 10 ns later."""
-        check_measurable(metrics)
-        networks = self.networks
-        later = later_self(self.original, networks.phase("noise of the teacher"), networks.places(seeds))
-        return distance(later, metrics, self.tolerance)
+    def _measured_noise(self, side: SideBySide) -> Distance:
+        """Returns the distance of the teacher from the teacher that decides 10 ns later."""
+        check_measurable(side.teacher)
+        return distance(side.later, side.teacher, self.tolerance)
 
     def _labelled(self, runs: list[Rollout], seed: int) -> list[Dataset]:
         rows, values = self.options.rows, self.options.labels == "values"

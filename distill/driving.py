@@ -78,11 +78,13 @@ class Networks:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """A student next to its teacher, and how far off its network is."""
+    """A student next to its teacher, and how far off its network is. ``later``: the teacher that decides later, if it
+    was asked for."""
 
     student: Driven
     teacher: dict[Place, Metrics]
     standing: Standing
+    later: dict[Place, Metrics]
 
 
 def side_by_side(
@@ -94,35 +96,43 @@ def side_by_side(
     *,
     limit: float = inf,
     last: Standing | None = None,
+    later: bool = False,
 ) -> SideBySide:
     """Runs student and teacher with all seeds, compared until the student is further off than ``limit`` times the
-    tolerance (distill.racing); ``last``: the standing of the last student that was compared.
+    tolerance (distill.racing); ``last``: the standing of the last student that was compared; ``later``: the teacher
+    runs beside them a second time and decides ``LATER_PS`` later.
 
     The student's decisions are recorded in every network of ``networks.learn``, also where it was given up before.
     The teacher's are not: it has rollouts of its own.
     """
     interface, deployed = interface_of(student), networks.deployment
     learnt = [(name, seed) for name in networks.learn for seed in seeds]
-    runs, own, theirs = dict[Place, Rollout](), dict[Place, Metrics](), dict[Place, Metrics]()
+    runs, own = dict[Place, Rollout](), dict[Place, Metrics]()
+    theirs: dict[int, dict[Place, Metrics]] = {0: {}, LATER_PS: {}}
+    delays = list(theirs) if later else [0]
 
     def simulate(learn: Sequence[Place], compare: Sequence[Place] = ()) -> None:
         """One run of the student gives both if a network is learnt from and compared in."""
         places = [*compare, *(place for place in learn if place not in compare)]
         trials = [_trial(student, networks, place, record=place in learn, compare=place in compare) for place in places]
-        beside = [_trial(teacher, networks, place) for place in compare]
-        outcomes = run(trials + beside, keep=networks.keep, progress=networks.progress)
+        beside = {
+            (delay, place): _trial(teacher, networks, place, later_ps=delay) for delay in delays for place in compare
+        }
+        outcomes = run([*trials, *beside.values()], keep=networks.keep, progress=networks.progress)
         for place, trial, outcome in zip(places, trials, outcomes, strict=False):
             if place in learn:
                 records = outcome.records[deployed.cohort]
                 runs[place] = made(*place, trial.duration_ps, records, deployed, interface)
             if place in compare:
                 own[place] = outcome.metrics
-        theirs.update((place, one.metrics) for place, one in zip(compare, outcomes[len(trials) :], strict=True))
+        for (delay, place), outcome in zip(beside, outcomes[len(trials) :], strict=True):
+            theirs[delay][place] = outcome.metrics
 
     def apart(part: Sequence[Place]) -> Distances:
         # Runs that are only learnt from are needed in any case; they go along with the first part, and no core waits.
         simulate([place for place in learnt if place in part or (place not in compared_in and place not in runs)], part)
-        return distances({place: own[place] for place in part}, {place: theirs[place] for place in part}, tolerance)
+        beside = {place: theirs[0][place] for place in part}
+        return distances({place: own[place] for place in part}, beside, tolerance)
 
     compared_in = networks.places(seeds)
     standing = race(worst_first(compared_in, last), limit, -(-usable_cores() // 2), apart)
@@ -131,8 +141,9 @@ def side_by_side(
     in_order = [place for place in compared_in if place in own]
     return SideBySide(
         Driven([runs[place] for place in learnt], {place: own[place] for place in in_order}),
-        {place: theirs[place] for place in in_order},
+        {place: theirs[0][place] for place in in_order},
         standing,
+        theirs[LATER_PS],
     )
 
 

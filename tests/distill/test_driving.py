@@ -75,8 +75,10 @@ def test_what_is_only_learnt_from_runs_along_with_the_first_part(teacher: Any, m
 def test_a_teacher_ten_nanoseconds_later_is_a_little_off_itself(teacher: Any) -> None:
     policy = rollout.teacher_policy(teacher)
     networks = Networks([], 0, ["many-to-one:64"], (1 * MS, 3 * MS), 900_000)
-    own = side_by_side(policy, policy, networks, [1], DEFAULT).teacher
-    assert 0 < distance(later_self(policy, networks, networks.places([1])), own).of_tolerance < 1
+    side = side_by_side(policy, policy, networks, [1], DEFAULT, later=True)
+    assert 0 < distance(side.later, side.teacher, DEFAULT).of_tolerance < 1
+    assert side.later == later_self(policy, networks, networks.places([1]))
+    assert side_by_side(policy, policy, networks, [1], DEFAULT).later == {}
 
 
 def test_a_student_that_is_given_up_is_recorded_in_every_network_all_the_same(teacher: Any) -> None:
