@@ -14,7 +14,7 @@ NETSIM = tuple(f"tests/netsim/test_{name}.py" for name in _NAMES)
 """The files that take less than 7 s on x86-64. Left out are those of long runs, and those of processes, hosts (Ray) and
 environments, which ask more of Python than of the core."""
 FAST = ("tests/emulator/fast/test_faults.py",)
-"""Every instruction and fault once. The others hold the fast path to the RTL, which is not built there."""
+"""Every fault once. The other tests hold the fast path to the RTL, which is not built there."""
 
 if __name__ == "__main__":
     print(*NETSIM, *FAST)

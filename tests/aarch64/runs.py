@@ -36,6 +36,21 @@ for name in ("bound", "exact", "rtl_cycles"):
     content["claims"]["worst_case"][name] -= 1
 json.dump({**content, "hash": content_hash(content)}, open(sys.argv[2], "w"))
 """
+VECTORS = """
+import hashlib, sys
+from pathlib import Path
+from emulator import fast
+from emulator.build import build
+from emulator.compile import toolchain
+from emulator.firmware import ENTRY
+from emulator.firmware_folder import read_firmware
+from emulator.vectors import vectors_of
+made = build(read_firmware(Path(sys.argv[1])), toolchain("ibex-small"))
+records = vectors_of(made.firmware).records
+ran = fast.run(made.image, ENTRY, made.engine, [(block, records[block.name]) for block in made.blocks])
+answers = [ran.cycles, ran.returned, *(ran.written[name] for name in sorted(ran.written))]
+print(len(ran.cycles), ran.fault, hashlib.sha256(b"".join(part.tobytes() for part in answers)).hexdigest())
+"""
 LOADED = """
 import platform, netsim._core, emulator._fast, teachers._mkl
 print(platform.machine(), teachers._mkl.say_intel(True))
@@ -71,6 +86,7 @@ def runs(machine: Machine, run: Path) -> Iterator[Run]:
             "a certificate of x86-64": lambda: _certificate(machine, work),
             "a forged certificate": lambda: _forged(machine, work),
             "a gate without the core": lambda: _refused(machine, work),
+            "vectors on the fast path": lambda: _vectors(machine, work),
             "tests of netsim": lambda: _tests(machine, *NETSIM),
             "tests of the fast path": lambda: _tests(machine, *FAST),
         }
@@ -145,6 +161,13 @@ def _refused(machine: Machine, work: Path) -> Outcome:
     return f"exit code {done.returncode}", "" if done.returncode == 2 and said and not out.exists() else done.stderr[
         -500:
     ]
+
+
+def _vectors(machine: Machine, work: Path) -> Outcome:
+    """Cycles and results of the model's firmware, built and run there and here."""
+    here, there = _here("-c", VECTORS, work / "model/x86-64"), machine.run("-P", "-c", VECTORS, work / "model/aarch64")
+    same = there.returncode == 0 and there.stdout == here.stdout and " None " in here.stdout
+    return f"{here.stdout.split()[0]} vectors", "" if same else here.stdout + there.stdout + there.stderr[-500:]
 
 
 def _tests(machine: Machine, *files: str) -> Outcome:

@@ -186,3 +186,31 @@ def engine(
         else:
             changed[memory]["cache"] = dict(zip(("bytes", "line_bytes", "ways", "miss_cycles"), waits, strict=True))
     return Profile.model_validate(changed)
+
+
+# --- that end before they return ------------------------------------------------------------------------------------
+
+FAULTS = {
+    "sw a0, 4(a1); nop; ret": "a const structure",
+    "sb zero, 64(a0); nop; ret": "store out of",
+    "lw a2, 64(a1); nop; ret": "load out of",
+    "lhu a2, -2(a1); nop; ret": "load out of",
+    "lw a2, 0(zero); nop; ret": "load out of",
+    "sw a2, 0(sp); nop; ret": "store out of",  # above the stack
+    "lui a2, 0x10000; lw a3, 0(a2); nop; ret": "load out of",  # the runner's words
+    "lui a2, 0x8; jr a2; nop; ret": "code to 0x8000",
+    "j .-64": "jump out of",
+    ".word 0": "an illegal instruction",
+    ".word 0xffffffff": "an illegal instruction",
+    "ebreak": "a breakpoint",
+    "ecall": "an environment call",
+    "nop": "jump out of",  # past the end
+    "lw a2, 0(a1); bgez a2, 1f; sw a2, 0(a1); 1: ret": "a const structure",  # some calls return
+}
+"""Functions that do what they may not, and a part of what is said of them."""
+WAYS = (engine("ibex-small"), engine("ibex-small", fetch=1))  # cycles counted beforehand, and cycle by cycle
+LOOPS = ("j .", "1: addi a2, a2, 1; bnez sp, 1b; ret", "lla a2, .; jr a2")
+
+
+def function(body: str) -> str:
+    return body.replace("; ", "\n")
