@@ -2,13 +2,17 @@
 
     const uint32_t growth = ((window_16 << 10U) > pending_now) ? pending_now / window_16 : 1024U;
 
-The divisor is at least 1 and the shifted dividend fits into 32 bits (decision/ir/quotients.py), for every input.
+The divisor is at least 1 and the shifted dividend fits into 32 bits (decision/ir/quotients.py), for every input. A
+division whose result is not taken is not made (codegen/guards.py).
 """
 
-from codegen.ctypes99 import U32
+from collections.abc import Sequence
+
+from codegen.ctypes99 import U32, literal, type_of
+from codegen.guards import Guard, guards
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
-from codegen.trees_c import Physical
+from codegen.trees_c import Physical, Statement
 from decision.ir.program import Node, Op
 from decision.ir.quotients import Division, division_of
 
@@ -35,3 +39,26 @@ class DividingPrinter(Printer):
         end = f"({over} << {division.whole_bits}U)" if division.whole_bits else over
         shifted = f"({count} << {division.fraction_bits}U)" if division.fraction_bits else count
         return f"({end} > {count}) ? {shifted} / {over} : {1 << division.bits}U"
+
+    def _statements(self, numbers: Sequence[int]) -> list[Statement]:
+        costly = [n for n in numbers if self.program.nodes[n] in self._divisions]
+        blocks = [] if self._fork else guards(self.program, numbers, self._operands, costly)
+        guarded = {n for block in blocks for n in block.nodes}
+        places = {block.place: block for block in blocks}
+        lines: list[Statement] = []
+        for number in numbers:
+            if number not in guarded:
+                lines += super()._statements([number])
+            if number in places:
+                lines += self._block(places[number])
+        return lines
+
+    def _block(self, block: Guard) -> list[Statement]:
+        types = {self.names[n]: type_of(self.program.nodes[n]) for n in block.results if not self._silent(n)}
+        own = {f"const {ctype} {name} =": f"{name} =" for name, ctype in types.items()}
+        inner = []
+        for line in super()._statements(block.nodes):
+            declared = next((text for text in own if line.code.startswith(text)), "")
+            inner.append(Statement(f"    {own.get(declared, '')}{line.code.removeprefix(declared)}", line.note))
+        head = [Statement(f"{ctype} {name} = {literal(0, ctype)};") for name, ctype in types.items()]
+        return [*head, Statement(f"if {self._condition(block.condition)} {{"), *inner, Statement("}")]

@@ -120,6 +120,8 @@ def test_its_decision_is_the_program_s(firmware: Path, tmp_path: Path, compiler:
         ("pending_now / window_16", "pending_now / (window_16 + 1U)"),
         ("<< 8U) /", "<< 7U) /"),
         ("? 0U : undelayed_before", "? 1U : undelayed_before"),
+        ("if (adjusts != 0U) {", "if (adjusts == 0U) {"),
+        ("if (cuts != 0U) {", "if (cuts == 0U) {"),
     ],
 )
 def test_a_header_that_was_changed_is_noticed(firmware: Path, tmp_path: Path, text: str, instead: str) -> None:
@@ -207,6 +209,14 @@ CASES: dict[str, tuple[tuple[int, ...], list[tuple[int, ...]], dict[str, int], t
         OBSERVE, [(10_000, 1000, 0, 0, 6_000, 9_000, 3_000, 2**32 - 1)],
         {"acked": 6_000, "marked": 6_000, "nacked": 3_000, "expired": 1_000, "in_flight": 0, "lost_bytes": 4_000},
         ("landed = (bytes < host->in_flight_bytes) ? bytes : host->in_flight_bytes;", "landed = bytes;"),
+    ),
+    "a loss is handed over": (
+        OBSERVE, [(10_000, 1000, 0, 0, 4_000, 0, 0, 0), (0, 2000, 0, 0, 0, 0, 0, 5_000)],
+        {"expired": 5_000, "in_flight": 1_000, "lost_bytes": 5_000}, ("if (lost == 0U) {", "if (lost != 0U) {"),
+    ),
+    "a loss is not handed over twice": (
+        OBSERVE, [(10_000, 1000, 0, 0, 0, 0, 0, 5_000), (0, 2000, 0, 0, 4_000, 0, 0, 0)],
+        {"expired": 0, "acked": 4_000, "lost_bytes": 5_000}, ("event.expired_bytes = 0U;", "event.expired_bytes = 1U;"),
     ),
     "the first window is at most the largest that is decided": (
         (1, 4096, 2**32 - 1), [], {"first_window": 2**26 - 1},

@@ -1,0 +1,74 @@
+"""A division that one side of a choice takes stands behind that choice; another one is made always."""
+
+import pytest
+
+from codegen.dividing import DividingPrinter
+from codegen.guards import Guard, guards
+from codegen.lower import Options
+from codegen.passes.program import lower_program
+from decision.ir.forest import Forest
+from decision.ir.interfaces.flow_window import FLOW_WINDOW
+from decision.ir.program import Op, Program, ProgramBuilder
+from decision.ir.quotients import Division, divided
+from decision.ir.rewrite import needed
+
+MOST = 1000
+
+
+def program(taken: str) -> tuple[Program, int]:
+    """Returns a program with one division, and its node. ``taken``: by one side of a choice ("side"), by both, by a
+    sum too ("sum"), or by another choice too ("other")."""
+    b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_WINDOW)
+    count, over = (b.add(Op.MIN, (b.event(name), b.const(MOST))) for name in ("acked_bytes", "in_flight_bytes"))
+    wanted, again = (b.add(Op.GT, (b.event(name), b.const(7))) for name in ("trimmed_bytes", "nacked_bytes"))
+    over = b.add(Op.MAX, (over, b.const(1)))
+    quotient = divided(b, Division(count, over, MOST, 0, 4), name="quotient")
+    more = b.add(Op.ADD, (quotient, b.const(3)), name="more")
+    other = more if taken == "both" else b.const(1)
+    value = b.add(Op.SELECT, (wanted, more, other), name="value")
+    if taken == "sum":
+        value = b.add(Op.ADD, (value, more))
+    if taken == "other":
+        value = b.add(Op.ADD, (value, b.add(Op.SELECT, (again, more, count))))
+    return b.finish(b.add(Op.MAX, (value, b.const(1)))), quotient
+
+
+def found(taken: str) -> list[Guard]:
+    built, quotient = program(taken)
+    return guards(built, needed(built), lambda node: node.args, [quotient])
+
+
+def test_what_one_side_takes_is_behind_its_condition() -> None:
+    built, quotient = program("side")
+    (guard,) = found("side")
+    select = next(n for n, node in enumerate(built.nodes) if node.name == "value")
+    assert built.nodes[select].args[:2] == (guard.condition, guard.results[0])
+    assert quotient in guard.nodes
+    assert len(guard.results) == 1
+    assert guard.condition <= guard.place < select
+
+
+def test_nothing_outside_takes_a_guarded_node_but_a_result() -> None:
+    built, _ = program("side")
+    (guard,) = found("side")
+    taken = {a for n in needed(built) if n not in guard.nodes for a in built.nodes[n].args}
+    assert taken & set(guard.nodes) == set(guard.results)
+
+
+@pytest.mark.parametrize("taken", ["both", "sum", "other"])
+def test_what_is_taken_elsewhere_too_is_not_guarded(taken: str) -> None:
+    assert found(taken) == []
+
+
+def test_a_guard_that_spares_no_costly_node_is_none() -> None:
+    built, _ = program("side")
+    assert guards(built, needed(built), lambda node: node.args, []) == []
+
+
+@pytest.mark.parametrize(("taken", "blocks"), [("side", 1), ("sum", 0)])
+def test_the_printer_prints_a_block_a_guard(taken: str, blocks: int) -> None:
+    lowered = lower_program(program(taken)[0], Options(without=("idle",)))
+    lines = [s.code for s in DividingPrinter(lowered, lambda feature, threshold: "").statements()]
+    assert sum(line.startswith("if ") for line in lines) == blocks
+    division = next(line for line in lines if " / " in line)
+    assert division.startswith("    ") == (blocks == 1)
