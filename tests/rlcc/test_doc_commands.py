@@ -44,6 +44,7 @@ COPIED = (
     "example-firmware",
     "example-engine",
     "example-switch",
+    "example-host",
     "window",
 )
 

@@ -1,0 +1,66 @@
+/* What the processes of the example share: settings, packets, clock.
+ *
+ *     sender --UDP--> bottleneck --UDP--> receiver --UDP--> sender
+ */
+#ifndef LOOPBACK_H
+#define LOOPBACK_H
+
+#include <netinet/in.h>
+#include <stdint.h>
+
+#define PACKET_BYTES 1024U
+#define MAX_FLOWS 64U
+#define LINE_RATE_BPS 80000000U
+#define BASE_RTT_NS 4000000U
+
+/* bytes: queue of the bottleneck; a packet that finds more than MARK_BYTES is marked, beyond QUEUE_BYTES dropped */
+#define QUEUE_BYTES 120000U
+#define MARK_BYTES 20000U
+
+/* Tells bottleneck and receiver to stop. */
+#define END_OF_RUN 0xFFFFFFFFU
+
+/* Head of a packet and the whole of its acknowledgement, host byte order. */
+typedef struct {
+  uint32_t flow; /* 0..MAX_FLOWS - 1, or END_OF_RUN */
+  uint32_t sequence;
+  uint32_t sent_ns; /* ns, wraps: the sender's clock */
+  uint32_t marked;
+} packet_head;
+
+typedef struct {
+  uint32_t flows;
+  uint32_t seconds;
+  uint32_t mode;         /* RLCC_HOST_OFF, RLCC_HOST_OBSERVE or RLCC_HOST_ENFORCE */
+  uint32_t fixed_window; /* bytes a flow, where the mode does not enforce */
+  uint32_t loss_ppm;     /* packets in a million that the path loses */
+  uint32_t seed;
+  const char *log; /* file of calls, or NULL */
+} loopback_settings;
+
+/* What the bottleneck saw; bytes of the queue as arriving packets found them, in packets' number by KiB. */
+typedef struct {
+  uint64_t packets;
+  uint64_t marked;
+  uint64_t lost;    /* injected */
+  uint64_t dropped; /* the queue was full */
+  uint64_t queue_bytes_sum;
+  uint32_t queue_kib[1U + (QUEUE_BYTES >> 10U)];
+} bottleneck_report;
+
+typedef struct {
+  int socket;
+  struct sockaddr_in address;
+} endpoint;
+
+/* ns since some start, never back. */
+uint64_t clock_ns(void);
+
+/* Runs until END_OF_RUN comes; forwards to receiver. */
+void run_bottleneck(const loopback_settings *settings, const endpoint *own, const endpoint *receiver,
+                    bottleneck_report *report);
+
+/* Sends for settings->seconds and prints what came of it. Returns 0, or 1 where a file cannot be written. */
+int run_sender(const loopback_settings *settings, const endpoint *own, const endpoint *bottleneck);
+
+#endif
