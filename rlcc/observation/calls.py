@@ -37,7 +37,7 @@ COMPLETION = (
 """Columns of a completion, 0 in a send."""
 REQUIRED = ("now_ns", "sent_bytes", "acked_bytes")
 COLUMNS = ("now_ns", FLOW, "sent_bytes", *COMPLETION, WINDOW)
-MAX_TIME_NS = 2**62
+MAX_TIME_NS = 2**62 - 1
 MAX_ROWS = 50_000_000
 
 

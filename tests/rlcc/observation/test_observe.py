@@ -17,7 +17,7 @@ from decision.policy.algorithm import load_algorithm
 from rlcc import cli
 from rlcc.commands.emit import command
 from rlcc.observation import replay as replay_module
-from rlcc.observation.calls import HostCalls, read_calls
+from rlcc.observation.calls import COMPLETION, HostCalls, read_calls
 from rlcc.observation.replay import replay
 from rlcc.observation.report import report
 
@@ -157,6 +157,34 @@ def test_bad_completions_are_counted_and_bounded(firmware: Path, tmp_path: Path)
     assert 4096 <= found.window.least <= found.window.greatest <= 225_000
     unbounded = mutant(firmware, ("(bytes < host->in_flight_bytes) ? bytes : host->in_flight_bytes;", "bytes;"))
     assert replay(unbounded, calls).in_flight.tolist() != replayed.in_flight.tolist()
+
+
+def garbage(rows: int) -> HostCalls:
+    """Returns sends of any size and completions of any words, in any order of time."""
+    random = np.random.default_rng(1)
+    names = ("now_ns", "sent_bytes", *COMPLETION)
+    words = {name: random.integers(0, 2 ** random.integers(1, 33, rows), dtype=np.int64) for name in names}
+    send = random.random(rows) < 0.5
+    for name, values in words.items():
+        if name != "now_ns":
+            values[send != (name == "sent_bytes")] = 0
+    return HostCalls({**words, "flow": np.zeros(rows, dtype=np.int64)}, None, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("", ""), ("(window_shrunk_capped > smallest_bytes)", "(window_shrunk_capped > 0U)")],
+    ids=["as emitted", "mutant"],
+)
+def test_no_completion_takes_the_window_below_a_packet(firmware: Path, change: tuple[str, str]) -> None:
+    """A flow with nothing in flight may always send, so that it is never stuck; nothing takes in_flight below 0."""
+    calls = garbage(4000)
+    replayed = replay(mutant(firmware, change), calls)
+    assert (replayed.windows.min() >= 4096) == (not change[0])
+    assert replayed.windows.max() <= 225_000
+    gone = replayed.counters["acked_bytes"] + replayed.counters["lost_bytes"]
+    assert gone + replayed.in_flight[-1] <= replayed.counters["sent_bytes"]
+    assert replayed.counters["over_acknowledged"] > 0
 
 
 def test_a_firmware_of_another_target_is_refused(
