@@ -7,6 +7,7 @@ Each difference is a method here: how the C is printed, what the header says, wh
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
+from codegen.batch import BatchPrinter
 from codegen.layout import LaidOut
 from codegen.lower import Options
 from codegen.passes.program import LoweredProgram, lower_program
@@ -64,6 +65,10 @@ class Body:
 
     def printer(self, lowered: LoweredProgram) -> Printer:
         return Printer(lowered, self.physical())
+
+    def batch(self, program: Program) -> BatchPrinter | None:
+        """Returns the printer of ``program`` over many rows, where a host has a use for it."""
+        return None
 
     def physical(self) -> Physical:
         """A comparison of the program's trees in the units of the feature."""

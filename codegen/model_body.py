@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from codegen.batch import BatchPrinter, batched
 from codegen.emit import KIND, Emission, emit_body
 from codegen.frontends import formats, load_with_format
 from codegen.frontends.comparison import Comparison, compare, write_report
 from codegen.identity import PREFIX
 from codegen.lower import Options
-from codegen.passes.program import LoweredProgram
+from codegen.passes.program import LoweredProgram, lower_program
 from codegen.printer import Printer
 from codegen.targets import BARE
 from codegen.tree_body import TreeBody
@@ -26,6 +27,8 @@ from decision.ir.arrays import Integers
 from decision.ir.program import Program
 from decision.policy.model import NAME, Model, comment_text
 
+LOOPS = Options(form="branches", without=("reorder", "rebalance"))
+"""How trees are lowered for loops over rows: their questions as the model has them."""
 Judge = Callable[[Integers], None]
 """Holds the model against its library on the rows [N, features] of the vectors; InputError where they differ."""
 Say = Callable[[str], None]
@@ -48,6 +51,9 @@ class ModelBody(TreeBody):
     def lower(self, program: Program, options: Options) -> LoweredProgram:
         self.say(f"choosing the form of {len(self.decider.trees):,} trees of {self.decider.outputs} outputs")
         return super().lower(program, options)
+
+    def batch(self, program: Program) -> BatchPrinter | None:
+        return batched(lower_program(program, LOOPS), self.physical())
 
     def vectors(self, program: Program, lowered: LoweredProgram, seed: int) -> tuple[Vectors, dict[str, Any]]:
         self.say("making vectors")

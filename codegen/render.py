@@ -5,6 +5,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from codegen.batch import ROWS
 from codegen.body import Body, as_they_came
 from codegen.dividing import DividingPrinter
 from codegen.identity import PREFIX, prefixed, words
@@ -24,6 +25,7 @@ from decision.ir.program import Program
 CORE = ("rlcc_policy.h", "rlcc_policy.c")
 ALONE = ("rlcc_policy.mk", "rlcc_selftest.c", "rlcc_identity.c")
 TREES_ONLY = "trees_only.c"
+BATCH = "rlcc_batch.h"
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,10 @@ def render(source: Source, targets: tuple[Target, ...], name: str, limit: int, f
         state = source.body.declared(fields) if file in CORE else source.body.elements(fields)
         text = templates.get_template(f"{place}/{file}.j2").render(**alike | core | {"state": state})
         _write(folder, file, text, source.prefix)
+    batch = source.body.batch(source.program)
+    if batch is not None:
+        filled = alike | _decision(source, batch) | {"batch": batch, "rows": ROWS}
+        _write(folder, BATCH, templates.get_template(f"grid/{BATCH}.j2").render(**filled), source.prefix)
     walk = as_they_came(source.program)
     if walk is not None and len(walk.sums) == 1:
         _write(folder, TREES_ONLY, trees_only(walk), source.prefix)

@@ -100,7 +100,7 @@ class TreePrinter:
         for number in self.lowered.indexed:
             if questions_of(self.lowered.walk.trees[number]):
                 entries = self._entries(number)
-                lines += _array(f"{self.name}leaves_{number:02d}", entries, [(len(entries), "")])
+                lines += array_of_entries(f"{self.name}leaves_{number:02d}", entries)
         return lines
 
     def _rows(self, names: Sequence[str]) -> list[tuple[int, str]]:
@@ -457,6 +457,11 @@ def _shares(name: str, entries: Sequence[int]) -> str:
     least, most = (f"{end / 2 ** int(bits[1]):.4f}" for end in (min(entries), max(entries)))
     stem = name[: bits.start()]
     return f"{stem} {least}" if least == most else f"{stem} {least} to {most}"
+
+
+def array_of_entries(name: str, entries: Sequence[int]) -> list[str]:
+    """Returns the lines of a constant array of the narrowest type that holds the entries."""
+    return _array(name, entries, [(len(entries), "")])
 
 
 def _array(name: str, entries: Sequence[int], rows: Sequence[tuple[int, str]]) -> list[str]:
