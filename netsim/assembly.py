@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import ACKED, CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
+from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.probes import Probes
 from netsim import _core, topology
-from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
-from netsim.cohorts import MAX_COHORTS, Cohort, End, Wire, facts_of_site, whole_ps
+from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute, by_name
+from netsim.cohorts import MAX_COHORTS, Cohort, Configs, End, Wire, facts_of_site, whole_ps
 from netsim.engines import Engines
 from netsim.failures import changes
 from netsim.mixes import Mix, Steering, parts_of
 from netsim.network import LATEST_PS, MS, NS, Network
-from netsim.policies import DeciderPolicy, NativePolicy, interface_of, once_per_rtt_of, probes_of
+from netsim.policies import DeciderPolicy, NativePolicy, has_windows, interface_of, once_per_rtt_of, probes_of
 from netsim.scenarios import Scenario
-from netsim.sites import Paths, SiteFacts
+from netsim.sites import Paths, SiteFacts, WindowPaths
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Topology
 
@@ -54,7 +55,11 @@ def scaled(spec: Steering | Mix | None, fabric: Topology, net: Network) -> Steer
 def _scaled(spec: Steering, fabric: Topology, net: Network) -> Steering:
     if not isinstance(spec, BaselineSpec):
         return spec
-    return spec.at(NetworkFacts(net.link_gbps, fabric.base_rtt_ps, net.buffer_bytes))
+    return spec.at(_facts(fabric, net))
+
+
+def _facts(fabric: Topology, net: Network) -> NetworkFacts:
+    return NetworkFacts(net.link_gbps, fabric.base_rtt_ps, net.buffer_bytes)
 
 
 def build(
@@ -92,20 +97,24 @@ def build(
         check_starts(starts_q30, scenario, spec)
     fabric, net = place(scenario, network)
     spec = scaled(spec, fabric, net)
-    asked, net = net, fitted(net, spec)
+    asked, net = net, fitted(net, spec, fabric)
     agents = len(scenario.flows)
     capped = [] if initial_in_flight is None else initial_in_flight.tolist()
     latencies = [p.latency_ps for p in spec.parts] if isinstance(spec, Mix) else [None]
     at_flows: list[Any] = []
     steering: list[Any] = []
     flow_ends: list[End] = []
+    core = network_config(net, fabric)
+    flows_config = _scenario(scenario, fabric, net, int(seed), spec if isinstance(spec, Mix) else None)
+    configs = (core, _fabric(fabric, asked), flows_config)
     for part, own_ps in zip(parts_of(spec), latencies, strict=True):
         decider: Any = None
         baseline: Any = None
         if isinstance(part, BaselineSpec):
             baseline = part.build(agents, net.link_gbps)
         elif part is not None:
-            decider = part.build(agents, paths(scenario, fabric, net))
+            where = _window_paths(configs, fabric, net) if has_windows(part) else paths(scenario, fabric, net)
+            decider = part.build(agents, where)
             if starts_q30 is not None:
                 decider.set_initial(starts_q30)
         steered = outside if part is None else flows_interface(part)
@@ -117,12 +126,9 @@ def build(
         at_flows.append(flows)
         steering.append(decider if baseline is None else baseline)
         flow_ends.append(End(steered, decider, agents))
-    core = network_config(net, fabric)
-    core.set_ends([ends(asked, part, outside) for part in parts_of(spec)])
+    core.set_ends([ends(asked, part, outside, fabric) for part in parts_of(spec)])
     # A FIFO marks a packet that leaves only when it has arrived; thresholds that change meanwhile must not.
     core.scheduled_ports |= net.mark_at_dequeue and len(cohorts) > 0
-    flows_config = _scenario(scenario, fabric, net, int(seed), spec if isinstance(spec, Mix) else None)
-    configs = (core, _fabric(fabric, asked), flows_config)
     built = [cohort.build(configs) for cohort in cohorts]
     if scenario.jobs is not None and scenario.jobs.keeps_contexts:
         refuse_long_flows(scenario.name, [end for _, end in built])
@@ -143,7 +149,7 @@ def build(
 def mark_classes(simulator: "_core.Simulator", mix: Mix, network: Network, fabric: Topology) -> None:
     """Each class's queues mark as who is in it wants."""
     for klass in range(1, len(network.class_weights)):
-        net = fitted(network, mix.marking(klass))
+        net = fitted(network, mix.marking(klass), fabric)
         for number, port in enumerate(fabric.ports):
             simulator.set_red_of(number, klass, *marking_at(port.gbps, net))
 
@@ -154,13 +160,13 @@ def marking_at(gbps: float, net: Network) -> tuple[int, int, float]:
     return round(net.ecn_min_bytes * scale), round(net.ecn_max_bytes * scale), net.ecn_max_probability
 
 
-def ends(network: Network, spec: Steering | None, outside: Interface) -> "_core.Ends":
+def ends(network: Network, spec: Steering | None, outside: Interface, fabric: Topology) -> "_core.Ends":
     """Returns what the ends of flows do in a network, as their policy or baseline wants it.
 
     Each packet is acknowledged for a policy that is told what was acknowledged. ``outside``: interface of decisions
     from outside.
     """
-    net = fitted(network, spec)
+    net = fitted(network, spec, fabric)
     core = _core.Ends()
     core.burst_packets = net.burst_packets
     core.cnp_interval_ps = net.cnp_interval_ps
@@ -170,12 +176,19 @@ def ends(network: Network, spec: Steering | None, outside: Interface) -> "_core.
     core.selective_repeat = net.selective_repeat
     core.probe_a_context = net.probe_a_context and once_per_rtt_of(spec)
     core.ack_each_packet = ACKED in (outside if spec is None else flows_interface(spec)).event_names
-    if isinstance(spec, BaselineSpec):
-        core.ack_each_packet = spec.acknowledge == "packet"
-        core.telemetry = spec.needs_int
-        core.selective_repeat |= spec.transport == "selective-repeat"
-        core.send_cnps = spec.cnp_interval_ps is not None
+    like = _like(spec)
+    if like is not None:
+        core.ack_each_packet = like.acknowledge == "packet"
+        core.telemetry = like.needs_int
+        core.selective_repeat |= like.transport == "selective-repeat"
+        core.send_cnps = like.cnp_interval_ps is not None
     return core
+
+
+def _like(spec: Steering | Mix | None) -> BaselineSpec | None:
+    """Returns the baseline whose marking, bursts and acknowledgements flows have: flows with windows those of NSCC.
+    None where they send probes."""
+    return by_name("nscc") if has_windows(spec) else spec if isinstance(spec, BaselineSpec) else None
 
 
 def refuse_long_flows(name: str, ends: Sequence[End]) -> None:
@@ -208,6 +221,18 @@ def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
             f"{(1 << RTT_BITS) / 1e6:.3g} ms; lower base_rtt_ps, or take a baseline"
         )
     return Paths(rtts_ns.astype(np.uint32), net.link_gbps)
+
+
+def windows_in(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> WindowPaths:
+    """Returns what the scenario's flows with windows know of their place in the network."""
+    return _window_paths(
+        (network_config(net, fabric), _fabric(fabric), _scenario(scenario, fabric, net, seed)), fabric, net
+    )
+
+
+def _window_paths(configs: Configs, fabric: Topology, net: Network) -> WindowPaths:
+    values = facts_of_site(FLOW_WINDOW, configs, 0).values
+    return WindowPaths(values["mtu_bytes"], values["path_rtt_ns"], net.link_gbps, round(fabric.base_rtt_ps / NS))
 
 
 def check(scenario: Scenario, network: Network, spec: Steering | Mix | None) -> None:
@@ -267,6 +292,8 @@ def _check_steering(network: Network, spec: Steering | None) -> None:
     if spec is not None and spec.needs_int and not network.telemetry:
         who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
         raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
+    if has_windows(spec) and (network.context_flows > 1 or network.device_limit_for_ps > 0):
+        raise InputError("network: a flow with a window has a context and a rate of its own; leave the device out")
     if network.context_flows > 1 and spec is None:
         raise InputError(
             "network: decisions from outside have no context to share; set context_flows to 1, or take a policy"
@@ -275,21 +302,23 @@ def _check_steering(network: Network, spec: Steering | None) -> None:
         raise InputError(f"network: device_limit cuts what a policy sets, and {spec.name} is a baseline; leave it out")
 
 
-def fitted(network: Network, spec: Steering | Mix | None) -> Network:
-    """The network as who steers its flows (`scaled`) wants it: a policy's probes, a baseline's marking, bursts and
-    CNPs; as a mix wants it with the marking of its first class."""
+def fitted(network: Network, spec: Steering | Mix | None, fabric: Topology) -> Network:
+    """The network as who steers its flows wants it: a policy's probes, a baseline's marking, bursts and CNPs; as a mix
+    wants it with the marking of its first class."""
     if isinstance(spec, Mix):
-        marked = fitted(network, spec.marking(0))
+        marked = fitted(network, spec.marking(0), fabric)
         names = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_probability", "mark_at_dequeue")
         return replace(network, **{name: getattr(marked, name) for name in names})
-    if not isinstance(spec, BaselineSpec):
+    like = _like(spec)
+    if like is None:
         return probed(network, probes_of(spec))
-    changes: dict[str, Any] = {"burst_packets": min(spec.burst_packets, network.message_packets)}
-    if spec.cnp_interval_ps is not None:
-        changes["cnp_interval_ps"] = spec.cnp_interval_ps
-    if spec.ecn is not None:
-        changes |= {"ecn_min_bytes": absolute(spec.ecn.kmin), "ecn_max_bytes": absolute(spec.ecn.kmax)}
-        changes |= {"ecn_max_probability": spec.ecn.pmax, "mark_at_dequeue": spec.ecn.marking == "dequeue"}
+    like = like.at(_facts(fabric, network))
+    changes: dict[str, Any] = {"burst_packets": min(like.burst_packets, network.message_packets)}
+    if like.cnp_interval_ps is not None:
+        changes["cnp_interval_ps"] = like.cnp_interval_ps
+    if like.ecn is not None:
+        changes |= {"ecn_min_bytes": absolute(like.ecn.kmin), "ecn_max_bytes": absolute(like.ecn.kmax)}
+        changes |= {"ecn_max_probability": like.ecn.pmax, "mark_at_dequeue": like.ecn.marking == "dequeue"}
     return replace(network, **changes)
 
 

@@ -32,9 +32,11 @@ from decision.ir.interfaces.flow_rate import (
     LINE_RATE_Q30,
     TARGET_RATIO,
 )
+from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.program import Program
 from decision.ir.tape import Names, Tape
 from decision.policy.actions import Action, Choice, Table
+from decision.policy.algorithm import Algorithm
 from decision.policy.deciders import Pupil
 from decision.policy.device_rate import device_rate_program
 from decision.policy.features import Place
@@ -49,9 +51,11 @@ from decision.policy.weights import TRIGGER
 from decision.policy.weights import shapes as weight_shapes
 from netsim import _core
 from netsim.programs import program_config
-from netsim.sites import Paths, SiteFacts, device, has_agents
+from netsim.sites import Paths, SiteFacts, WindowPaths, device, has_agents
 
 Weights = Mapping[str, NDArray[np.float32]]
+Where = Paths | WindowPaths | SiteFacts
+"""What agents know of their network."""
 STAGE_PARTS = {"input": "ih", "state": "hh"}
 """Parts of a recurrent layer and the ends of their weights' names."""
 
@@ -63,7 +67,7 @@ class PolicySpec(Protocol):
     def needs_int(self) -> bool:
         """It reads queue lengths, which switches have to stamp into packets."""
 
-    def build(self, agents: int, where: Paths | SiteFacts | None = None) -> Any:
+    def build(self, agents: int, where: Where | None = None) -> Any:
         """A fresh ``_core.Decider`` for ``agents`` new agents; ``where`` None: in the network that it was made for."""
 
 
@@ -72,6 +76,11 @@ def interface_of(policy: object) -> Interface:
     interface = getattr(policy, "interface", FLOW_RATE)
     assert isinstance(interface, Interface)
     return interface
+
+
+def has_windows(policy: object) -> bool:
+    """Returns whether its agents are flows with a window in bytes, which decide on each acknowledgement."""
+    return interface_of(policy).site_name == FLOW_WINDOW.name
 
 
 def probes_of(policy: object) -> Probes | None:
@@ -119,7 +128,7 @@ class NativePolicy:
         read = {name for f in observation.features for name in signals(f.expression(observation.place))}
         return self.interface.agent == "flow" and "queue_bytes" in read
 
-    def build(self, agents: int, where: Paths | SiteFacts | None = None) -> "_core.NativeDecider":
+    def build(self, agents: int, where: Where | None = None) -> "_core.NativeDecider":
         place = self.policy.observation.place
         if isinstance(where, Paths) and place.assumed is not None:
             place = replace(place, assumed=replace(place.assumed, line_rate_bps=where.link_gbps * 1e9))
@@ -157,7 +166,8 @@ class Installed:
 
     ``params``: the operator's, by their names in the interface; ``in_flight``: by which its cap follows other networks;
     ``probes``: when its flows ask for their RTT, where the network does not decide that; ``needs_int``: it reads queue
-    lengths; ``once_per_rtt``: it does not decide on late answers (decision/policy/once_per_rtt.py)."""
+    lengths; ``once_per_rtt``: it does not decide on late answers (decision/policy/once_per_rtt.py); ``algorithm``: by
+    whose settings all parameters follow other networks."""
 
     params: Mapping[str, int]
     interface: Interface = field(default=FLOW_RATE, repr=False)
@@ -165,10 +175,13 @@ class Installed:
     probes: Probes | None = None
     needs_int: bool = False
     once_per_rtt: bool = False
+    algorithm: Algorithm | None = None
 
     @staticmethod
-    def of(pupil: Pupil, program: Program) -> "Installed":
-        """As its teacher was trained; ``program``: its own."""
+    def of(pupil: Pupil | Algorithm, program: Program) -> "Installed":
+        """As its teacher was trained, or the algorithm is set; ``program``: its own."""
+        if isinstance(pupil, Algorithm):
+            return Installed(pupil.params(), program.interface, algorithm=pupil)
         asked = pupil.probes, reads_queues(program), pupil.once_per_rtt
         return Installed(pupil.params(), program.interface, pupil.in_flight, *asked)
 
@@ -204,11 +217,11 @@ class IntegerPolicy(ABC):
         """SiteFacts the parameters that hold for all agents."""
 
     def build(
-        self, agents: int, where: Paths | SiteFacts | None = None
+        self, agents: int, where: Where | None = None
     ) -> "_core.CompiledDecider | _core.ProgramDecider | _core.CoreDecider":
         """SiteFacts those too that the network says of each agent."""
         core = self.core(agents)
-        for param, values in _params_of(self.interface, where, self.installed.in_flight):
+        for param, values in _params_of(self.interface, where, self.installed.in_flight, self.installed.algorithm):
             core.set_param(param, values)
         return core
 
@@ -268,7 +281,7 @@ class FixedPolicy:
     knobs: Mapping[str, int]
     needs_int: bool = False
 
-    def build(self, agents: int, where: Paths | SiteFacts | None = None) -> "_core.FixedDecider":
+    def build(self, agents: int, where: Where | None = None) -> "_core.FixedDecider":
         has_agents(self.interface)
         return _core.FixedDecider([self.knobs[knob.name] << knob.finer for knob in self.interface.knobs])
 
@@ -300,8 +313,8 @@ def program(program: Program, installed: Installed) -> ProgramPolicy:
     return ProgramPolicy(told, program)
 
 
-def interpreted(pupil: Pupil) -> ProgramPolicy:
-    """The program of a student, as its teacher was trained."""
+def interpreted(pupil: Pupil | Algorithm) -> ProgramPolicy:
+    """The program of a student, as its teacher was trained, or of a hand-written algorithm."""
     made = pupil.program()
     return program(made, Installed.of(pupil, made))
 
@@ -357,7 +370,7 @@ def decider(
 
 
 def _params_of(
-    interface: Interface, where: Paths | SiteFacts | None, in_flight: InFlight | None
+    interface: Interface, where: Where | None, in_flight: InFlight | None, algorithm: Algorithm | None = None
 ) -> list[tuple[int, NDArray[np.uint32]]]:
     """Returns the parameters by their places in the interface."""
     if isinstance(where, Paths) and "in_flight_bytes" in interface.knob_names and in_flight is None:
@@ -367,7 +380,10 @@ def _params_of(
         )
     if where is None:
         return []
-    params = where.params(in_flight) if isinstance(where, Paths) else where.values
+    if isinstance(where, Paths):
+        params: Mapping[str, NDArray[np.uint32]] = where.params(in_flight)
+    else:
+        params = where.params(algorithm) if isinstance(where, WindowPaths) else where.values
     return [(interface.param_names.index(name), values) for name, values in params.items()]
 
 

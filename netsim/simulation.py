@@ -149,7 +149,7 @@ class Simulation(Measured):
         asked = network or Network()
         self.scenario = at_random(scenario, seed, duration_ps, asked)
         fabric, net = assembly.place(self.scenario, asked)
-        self.network = assembly.fitted(net, assembly.scaled(policy, fabric, net))
+        self.network = assembly.fitted(net, policy, fabric)
         self.policy: Steering | Mix = policy
         self._core, self._deciders = assembly.build(
             self.scenario,

@@ -12,7 +12,9 @@ from decision.ir.formats import U32_MAX
 from decision.ir.interface import Interface
 from decision.ir.interfaces import INTERFACES
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, base_rtt_recip_q42
+from decision.policy.algorithm import Algorithm
 from decision.policy.in_flight import InFlight, before_the_first_decision
+from decision.policy.nscc import NsccPath
 from netsim import _core
 from netsim.programs import program_config
 
@@ -45,6 +47,31 @@ class Paths:
                 p | in_flight.params(int(ns), self.link_gbps * 10**9) for p, ns in zip(of_each, each, strict=True)
             ]
         return {name: np.array([p[name] for p in of_each], np.uint32)[back] for name in of_each[0]}
+
+
+@dataclass(frozen=True)
+class WindowPaths:
+    """Knowledge of flows with windows about their network: payload of a packet in bytes and RTT of a full packet and
+    its ACK in the empty network [flows]; rate of the NICs; base RTT of the network's longest path."""
+
+    mtu_bytes: NDArray[np.uint32] = field(repr=False)
+    path_rtt_ns: NDArray[np.uint32] = field(repr=False)
+    link_gbps: int
+    network_rtt_ns: int
+
+    def known(self) -> dict[str, NDArray[np.uint32]]:
+        """Returns what the network says of each [flows]."""
+        return {"mtu_bytes": self.mtu_bytes, "path_rtt_ns": self.path_rtt_ns}
+
+    def params(self, algorithm: Algorithm | None) -> dict[str, NDArray[np.uint32]]:
+        """The operator's parameters that follow [flows]; of a hand-written algorithm all. InputError where one is out
+        of its range."""
+        if algorithm is None:
+            return self.known()
+        each, back = np.unique(np.stack([self.mtu_bytes, self.path_rtt_ns]), axis=1, return_inverse=True)
+        line_rate = self.link_gbps * 10**9
+        of_each = [algorithm.params(NsccPath(int(m), line_rate, int(ns), self.network_rtt_ns)) for m, ns in each.T]
+        return {name: np.array([p[name] for p in of_each], np.uint32)[back.ravel()] for name in of_each[0]}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import NAME, Opened, opened, sha256
 from decision.artefact.suggest import choices
-from decision.policy.deciders import load_pupil, student_of
+from decision.policy.algorithm import is_algorithm, load_algorithm
+from decision.policy.deciders import load_in_network, student_of
 from emulator.firmware_folder import read_firmware
 from emulator.shared_library import shared_library
 from netsim import baselines
@@ -60,12 +61,15 @@ def by_path(path: Path, read: Read = NONE) -> Iterator[NamedPolicy]:
         yield NamedPolicy(student.name, kind, manifest.hash, interpreted(student))
     elif kind == "firmware":
         manifest = read[path] if path in read else opened(path, "firmware")
-        source = load_pupil(manifest)
+        source = load_in_network(manifest)
         installed = Installed.of(source, source.program())
         with shared_library(read_firmware(manifest)) as library:
             yield NamedPolicy(source.name, kind, manifest.hash, compiled(library, installed))
     elif kind == "baseline":
         yield _baseline(baselines.load(path))
+    elif kind == "algorithm":
+        algorithm = load_algorithm(path)
+        yield NamedPolicy(algorithm.name, kind, sha256(algorithm.model_dump_json().encode()), interpreted(algorithm))
     else:
         teacher = load(path)
         yield NamedPolicy(teacher.policy.name, "teacher", teacher.hash, native(teacher.policy, teacher.weights))
@@ -76,19 +80,19 @@ def on_core(path: Path, core: CoreName, read: Read = NONE) -> NamedPolicy:
     if (kind := "firmware" if path in read else kind_of(path)) != "firmware":
         raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
     manifest = read[path] if path in read else opened(path, "firmware")
-    source = load_pupil(manifest)
+    source = load_in_network(manifest)
     policy = CorePolicy(Installed.of(source, source.program()), path.resolve(), manifest.hash, core)
     policy.check()
     return NamedPolicy(source.name, kind, manifest.hash, policy)
 
 
 def kind_of(path: Path) -> str:
-    """Returns the kind of the artefact in ``path``; a TOML file is a baseline's, anything else without a manifest a
-    teacher."""
+    """Returns the kind of the artefact in ``path``; a TOML file is an algorithm's or a baseline's, anything else
+    without a manifest a teacher."""
     if not path.exists():
         raise InputError(f"there is no {path}; give a teacher, a student or a firmware folder")
     if path.suffix == ".toml" and path.is_file():
-        return "baseline"
+        return "algorithm" if is_algorithm(path) else "baseline"
     if not (path / NAME).is_file():
         return "teacher"
     manifest = load_json(path / NAME)

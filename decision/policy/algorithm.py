@@ -10,13 +10,14 @@
 ``rlcc emit FILE.toml`` writes its firmware. There the same document is ``algorithm.json``.
 """
 
+import tomllib
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
-from decision.artefact.documents import Format1, dump_json, parse_json, parse_toml, read_bytes, validate
+from decision.artefact.documents import Format1, dump_json, parse_json, parse_toml, read_bytes, read_text, validate
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from decision.artefact.quantity_fields import DurationNs, RateBps, SizeBytes
@@ -71,10 +72,11 @@ class Algorithm(Strict):
         """The whole decision as an integer program."""
         return self._program
 
-    def params(self) -> dict[str, int]:
-        """The operator's parameters for this network. InputError where one is out of its range."""
+    def params(self, path: NsccPath | None = None) -> dict[str, int]:
+        """The operator's parameters for ``path``; None: the document's network. InputError where one is out of its
+        range."""
         steps = NsccSteps(**{name: getattr(self, name) for name in NsccSteps.__dataclass_fields__})
-        return nscc_params(NsccPath(self.mtu, self.line_rate, self.base_rtt), steps)
+        return nscc_params(path or NsccPath(self.mtu, self.line_rate, self.base_rtt), steps)
 
     def save(self, folder: Path) -> None:
         """Write algorithm.json into an artefact folder."""
@@ -85,6 +87,14 @@ def load_algorithm(path: Path) -> Algorithm:
     """Read and check an algorithm's TOML. InputError names the key that is wrong, or the setting out of range."""
     algorithm = parse_toml(Algorithm, read_bytes(path), str(path))
     return _settable(algorithm, str(path))
+
+
+def is_algorithm(path: Path) -> bool:
+    """Returns whether a TOML file names an algorithm. InputError where it cannot be read."""
+    try:
+        return "algorithm" in tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
 
 
 def read_algorithm(content: bytes, where: str) -> Algorithm:

@@ -44,10 +44,19 @@ def load_decider(firmware: Path | Opened) -> Decider:
 
 
 def load_pupil(firmware: Path | Opened) -> Pupil:
+    """The same of a folder that was made from a teacher of ours. InputError for any other."""
+    artefact = of_kind(firmware, "firmware")
+    decider = load_in_network(artefact)
+    if isinstance(decider, Algorithm):
+        raise InputError(f"{artefact.folder} is of {decider_kind(decider)}, which has no teacher; give a student's")
+    return decider
+
+
+def load_in_network(firmware: Path | Opened) -> Pupil | Algorithm:
     """The same of a folder whose agents are in a network. InputError for a decider that has none there."""
     artefact = of_kind(firmware, "firmware")
     decider = load_decider(artefact)
-    if not isinstance(decider, Pupil):
+    if isinstance(decider, Model):
         raise InputError(
             f"{artefact.folder} is of {decider_kind(decider)}, which no network asks; give a student or a network"
         )

@@ -16,6 +16,7 @@ from decision.artefact.strict import Strict
 from decision.ir.forest import Forest
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
+from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.program import Op, Program, ProgramBuilder
 
 LINE_BITS = 2
@@ -66,5 +67,8 @@ def in_flight_program(interface: Interface) -> Program:
 
 def before_the_first_decision(interface: Interface) -> Program | None:
     """Returns the program that gives a new agent its knobs besides the one that it starts with; None if it has no
-    others."""
+    others. A new flow's window is the largest, and it is sent at line rate."""
+    if interface.site_name == FLOW_WINDOW.name:
+        b = ProgramBuilder(Forest((), (), (0,), 0), interface)
+        return b.finish(b.param("window_max_bytes"), *(b.const(knob.high) for knob in interface.knobs[1:]))
     return in_flight_program(interface) if interface.initial is not None and len(interface.knobs) > 1 else None

@@ -76,16 +76,22 @@ NS_BITS = 8 * 10**9
 
 @dataclass(frozen=True)
 class NsccPath:
-    """Payload of a packet in bytes, rate of the sender's port in b/s, RTT of the empty network in ns."""
+    """Payload of a packet in bytes, rate of the sender's port in b/s, RTT of the empty path in ns. ``network_rtt``: RTT
+    of the network's longest path, by which target and steps are; None: the own path's."""
 
     mtu: int
     line_rate: int
     base_rtt: int
+    network_rtt: int | None = None
 
     @property
-    def bdp(self) -> Fraction:
-        """Bytes."""
-        return Fraction(self.line_rate) * self.base_rtt / NS_BITS
+    def scaling_rtt(self) -> int:
+        """Returns the RTT by which target and steps are, in ns."""
+        return self.base_rtt if self.network_rtt is None else self.network_rtt
+
+    def bdp(self, rtt: int) -> Fraction:
+        """Returns the bytes that the port sends in an RTT of ``rtt`` ns."""
+        return Fraction(self.line_rate) * rtt / NS_BITS
 
 
 @dataclass(frozen=True)
@@ -112,9 +118,9 @@ def nscc_params(network: NsccPath, steps: NsccSteps) -> dict[str, int]:
     if network.mtu < MIN_PACKET:
         raise InputError(f"mtu is {network.mtu} bytes, and it must be at least {MIN_PACKET}")
     exact = {name: Fraction(str(value)) for name, value in vars(steps).items()}
-    scale = network.bdp / REFERENCE_BDP
+    scale = network.bdp(network.scaling_rtt) / REFERENCE_BDP
     packet = network.mtu * scale
-    target, largest = exact["target"] * network.base_rtt, exact["window_max"] * network.bdp
+    target, largest = exact["target"] * network.scaling_rtt, exact["window_max"] * network.bdp(network.base_rtt)
     values = {
         "mtu_bytes": Fraction(network.mtu),
         "window_max_bytes": largest,

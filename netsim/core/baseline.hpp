@@ -1,6 +1,7 @@
 // A hand-written algorithm at the sender: what it is told of its flow and what it steers.
 //
-// Unlike a Policy it is not asked once an RTT probe but hears of every ACK, CNP and loss, as it does in a NIC.
+// Unlike a Policy it is not asked once an RTT probe but hears of every ACK, CNP and loss, as it does in a NIC. A site
+// whose agents decide on such news is one too (window_site.hpp).
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,17 @@ struct Ack {
   bool marked = false;         // the packet that asked for it carried the ECN mark
   const Hop *hops = nullptr;   // that packet's, in the order of its path; none where the network has no INT
   std::uint32_t hop_count = 0;
+  std::uint32_t bytes = 0; // payload newly acknowledged
+};
+
+// How a sender knows that packets are lost: the receiver refuses what comes behind a gap, later packets have come, or
+// an ACK has not come in time.
+enum class LossKind : std::uint8_t { nacked, skipped, expired };
+
+struct Loss {
+  Ps now = 0;
+  LossKind kind = LossKind::nacked;
+  std::uint32_t bytes = 0; // of payload
 };
 
 // What is known of a flow's path when it starts.
@@ -57,6 +69,10 @@ public:
   virtual Pace on_cnp(std::uint32_t flow, Ps now) = 0;
   virtual Pace on_loss(std::uint32_t flow, Ps now) = 0; // packets are missing
   virtual Pace on_timeout(std::uint32_t flow, Ps now) { return on_loss(flow, now); }
+  // Either, with all that is known of it.
+  virtual Pace on_lost(std::uint32_t flow, const Loss &loss) {
+    return loss.kind == LossKind::expired ? on_timeout(flow, loss.now) : on_loss(flow, loss.now);
+  }
 
   // `bytes` of it (on the wire) begin to leave the NIC. Only told where `timed()`.
   virtual void on_sent(std::uint32_t /*flow*/, Ps /*now*/, std::uint32_t /*bytes*/) {}

@@ -173,7 +173,7 @@ void build(Simulator *self, const NetworkConfig &net, const FabricConfig &fabric
   if (cohorts.size() < at_flows || cohorts.size() > 71)
     throw std::invalid_argument("1 to 8 cohorts at the flows are possible, and 63 beside them");
   for (std::size_t c = 0; c < cohorts.size(); ++c) {
-    if ((cohorts[c]->kind->make == nullptr) != (c < at_flows))
+    if (cohorts[c]->kind->at_flows != (c < at_flows))
       throw std::invalid_argument("the first cohorts are those at the flows");
     if (c < at_flows && at_flows > 1 && (cohorts[c]->steering.ideal || net.device_limit < 1))
       throw std::invalid_argument(

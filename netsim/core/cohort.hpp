@@ -21,7 +21,7 @@
 
 namespace netsim {
 
-// When agents are asked. Without a period the site says when (a response has come back).
+// When agents are asked. Without a period the site says when (a response has come back), and when it is to look.
 struct Trigger {
   Ps period = 0;            // all agents are looked at every period
   std::int32_t signal = -1; // .. and asked only when this signal has crossed `level` since the last look

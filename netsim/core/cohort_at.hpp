@@ -34,7 +34,8 @@ private:
 };
 
 template <class AtSite> void CohortAt<AtSite>::tick(Ps now) {
-  loop_.set(Streams::tick(number_), now + config_.trigger.period);
+  if (config_.trigger.period > 0)
+    loop_.set(Streams::tick(number_), now + config_.trigger.period);
   site_.look(now);
   for (std::uint32_t agent = 0; agent < site_.agents(); ++agent) {
     if (site_.life(agent) != 0 && site_.asks(agent) && (config_.trigger.signal < 0 || crossed(agent, now)) &&

@@ -79,7 +79,7 @@ public:
     if (!config.follows.has_value())
       return;
     program_.emplace(*config.follows, config.signals, config.params.size());
-    if (program_->fields() != 1 || program_->config().results.size() != config.knob_shift.size())
+    if (program_->fields() > 1 || program_->config().results.size() != config.knob_shift.size())
       throw std::invalid_argument("the knobs that follow are another number");
   }
 

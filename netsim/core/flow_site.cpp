@@ -278,6 +278,8 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
   if (!acked_.empty())
     acked_[flow] = Acked{};
   s.step = 0;
+  if (who.baseline != nullptr)
+    return begin_baseline(now, flow);
   const std::uint32_t of = context(flow);
   const bool shares = !shared_.empty() && joins(flow); // a context that goes on
   if (!shares)
@@ -303,16 +305,18 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
     set_q30_[flow] = q30_of(s.rate);
   if (rounds_ && who.probes)
     s.rate = wire_rate(q30_of(s.rate));
-  if (who.baseline != nullptr) {
-    const Ps base_rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
-    const PathFacts path{base_rtt, n_.routes[flow].hops, n_.net.ps_per_byte, n_.net.data_wire_bytes};
-    const Pace pace = who.baseline->start(flow, now, path);
-    s.rate = pace.rate;
-    s.window = window_packets(s, pace.window);
-    if (!given_.empty()) {
-      given_[flow] = Given{};
-      given_[flow].pace = pace;
-    }
+}
+
+void FlowSite::begin_baseline(Ps now, std::uint32_t flow) {
+  Sender &s = n_.senders[flow];
+  const Ps base_rtt = n_.receivers[flow].base_latency + n_.way_back(flow);
+  const PathFacts path{base_rtt, n_.routes[flow].hops, n_.net.ps_per_byte, n_.net.data_wire_bytes};
+  const Pace pace = by(flow).baseline->start(flow, now, path);
+  s.rate = pace.rate;
+  s.window = window_packets(s, pace.window);
+  if (!given_.empty()) {
+    given_[flow] = Given{};
+    given_[flow].pace = pace;
   }
 }
 
@@ -320,19 +324,20 @@ void FlowSite::count_acked(std::uint32_t flow, std::uint32_t psn, bool marked) {
   const Sender &s = n_.senders[flow];
   std::uint32_t bytes = (psn - s.acked_psn) * n_.net.payload_bytes;
   if (psn == s.end_psn)
-    bytes -= n_.net.data_wire_bytes - n_.scenario.flows[flow].last_wire_bytes;
+    bytes -= n_.last_is_short(flow);
   acked_[flow].bytes += bytes;
   acked_[flow].marked += marked ? bytes : 0;
 }
 
-void FlowSite::on_ack(Ps now, const Control &control, std::uint32_t packets, bool was_blocked) {
+void FlowSite::on_ack(Ps now, const Control &control, const Acknowledged &news, bool was_blocked) {
   const Sender &s = n_.senders[control.flow];
   Ack ack;
   ack.now = now;
   ack.rtt = now - control.sent_at + noise();
   ack.acked_psn = control.value + (control.beyond > 0 ? control.beyond + 1u : 0u);
   ack.next_psn = s.next_psn;
-  ack.packets = packets;
+  ack.packets = news.packets;
+  ack.bytes = news.bytes;
   ack.marked = control.marked;
   if (control.telemetry != 0) {
     const Stamps &stamps = n_.fabric.telemetry()[control.telemetry];
@@ -344,16 +349,16 @@ void FlowSite::on_ack(Ps now, const Control &control, std::uint32_t packets, boo
 
 void FlowSite::on_cnp(Ps now, std::uint32_t flow) { steer(now, flow, by(flow).baseline->on_cnp(flow, now), false); }
 
-void FlowSite::on_loss(Ps now, std::uint32_t flow, bool was_blocked) {
+void FlowSite::on_loss(Ps now, std::uint32_t flow, LossKind kind, std::uint32_t bytes, bool was_blocked) {
   if (!given_.empty())
     given_[flow].lost = true;
-  steer(now, flow, by(flow).baseline->on_loss(flow, now), was_blocked);
+  steer(now, flow, by(flow).baseline->on_lost(flow, Loss{now, kind, bytes}), was_blocked);
 }
 
-void FlowSite::on_timeout(Ps now, std::uint32_t flow) {
+void FlowSite::on_timeout(Ps now, std::uint32_t flow, std::uint32_t bytes) {
   if (!given_.empty())
     given_[flow].lost = true;
-  steer(now, flow, by(flow).baseline->on_timeout(flow, now), true);
+  steer(now, flow, by(flow).baseline->on_lost(flow, Loss{now, LossKind::expired, bytes}), true);
 }
 
 void FlowSite::tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes) {
@@ -375,6 +380,12 @@ void FlowSite::steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_bloc
   sending_.schedule(s);
   if (recovery_.watches(flow))
     recovery_.rate(now, rate_of(flow));
+}
+
+void FlowSite::pace(Ps now, std::uint32_t flow, const Pace &pace) {
+  sending_.turns_of(n_.senders[flow].host, now);
+  const bool was_blocked = n_.senders[flow].blocked();
+  steer(now, flow, pace, was_blocked);
 }
 
 void FlowSite::give(Ps now, std::uint32_t flow, double most_rate, std::uint32_t plane, std::uint8_t klass) {
@@ -438,7 +449,7 @@ double FlowSite::rate_of(std::uint32_t flow) const {
 
 namespace {
 
-const SiteKind kFlows{"flow", Shape{FlowSite::kSignals, FlowSite::kKnobs}, nullptr, nullptr};
+const SiteKind kFlows{"flow", Shape{FlowSite::kSignals, FlowSite::kKnobs}, nullptr, nullptr, true};
 
 } // namespace
 

@@ -60,7 +60,10 @@ public:
   // Another cohort of flows; they are the first of the simulation's. Where there are several each has some of the flows
   // (Sender::cohort).
   std::unique_ptr<Cohort> settle(Decider *decider, const CohortConfig &config, const Steering &steering);
+  // Flows that a site of another kind steers, whose agents they are.
+  void settle(Baseline &site) { steered_.push_back(Steered{&site, site.timed(), false, 1.0, {}, nullptr}); }
   void start_clock(Pcg32 &random);
+  std::uint32_t device_ns(Ps time) const { return static_cast<std::uint32_t>(time / kPsPerNs) + clock_offset_; }
 
   std::uint32_t agents() const override { return static_cast<std::uint32_t>(n_.senders.size()); }
   std::uint32_t group(std::uint32_t flow) const override { return n_.senders[flow].host; }
@@ -92,10 +95,15 @@ public:
   bool all_hear() const {
     return std::all_of(steered_.begin(), steered_.end(), [](const Steered &by) { return by.baseline != nullptr; });
   }
-  void on_ack(Ps now, const Control &control, std::uint32_t packets, bool was_blocked);
+  struct Acknowledged { // newly
+    std::uint32_t packets, bytes;
+  };
+  void on_ack(Ps now, const Control &control, const Acknowledged &news, bool was_blocked);
   void on_cnp(Ps now, std::uint32_t flow);
-  void on_loss(Ps now, std::uint32_t flow, bool was_blocked);
-  void on_timeout(Ps now, std::uint32_t flow);
+  void on_loss(Ps now, std::uint32_t flow, LossKind kind, std::uint32_t bytes, bool was_blocked);
+  void on_timeout(Ps now, std::uint32_t flow, std::uint32_t bytes);
+  // A baseline's word outside of what it hears: it holds from now on.
+  void pace(Ps now, std::uint32_t flow, const Pace &pace);
   // What an ACK or a NACK acknowledges of a flow, for policies that are told of it.
   void acknowledge(std::uint32_t flow, std::uint32_t psn, bool marked) {
     if (!acked_.empty())
@@ -150,7 +158,7 @@ private:
     bool probes = false; // nobody else sets the rates
     double initial_rate = 1.0;
     std::vector<std::uint32_t> initial_in_flight;
-    CohortAt<FlowSite> *cohort = nullptr;
+    CohortAt<FlowSite> *cohort = nullptr; // none where another site decides
   };
 
   // What flows have that share one context, at the place of the first of them.
@@ -194,6 +202,7 @@ private:
   bool limited(Ps now) const;
   void cut(Ps now, std::uint32_t flow);
   void tell_sent(Ps now, std::uint32_t flow, std::uint32_t bytes);
+  void begin_baseline(Ps now, std::uint32_t flow);
   void steer(Ps now, std::uint32_t flow, const Pace &pace, bool was_blocked);
   void hold(std::uint32_t flow, Sender &s, const Pace &pace);
   // Under selective repeat no more packets are on their way than the two ends keep track of.
@@ -202,7 +211,6 @@ private:
   }
   std::uint32_t window_packets(const Sender &s, double window) const;
   std::uint32_t capped_packets(const Sender &s, std::uint32_t bytes) const;
-  std::uint32_t device_ns(Ps time) const { return static_cast<std::uint32_t>(time / kPsPerNs) + clock_offset_; }
 
   Network &n_;
   Sending &sending_;

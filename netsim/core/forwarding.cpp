@@ -8,22 +8,12 @@
 
 namespace netsim {
 
-namespace {
-
-Ps shortest_way_back(const Network &n) {
-  const auto &delays = n.scenario.control_delays;
-  const Ps shortest = *std::min_element(delays.begin(), delays.end());
-  return n.fabric.lossless() ? std::min(shortest, n.uplink_delay) : shortest;
-}
-
-} // namespace
-
 Forwarding::Forwarding(Network &network, Receiving &receivers, Pausing &pausing, const RoutingConfig &routing,
                        std::uint64_t seed)
     : n_(network), receivers_(receivers), pausing_(pausing), routing_(network, routing, seed),
       policers_(network.net.policer_ps_per_byte > 0 ? network.scenario.receivers : 0,
                 Policer(network.net.policer_ps_per_byte, network.net.policer_burst_bytes)),
-      lookahead_(shortest_way_back(network)), events_(2 + 2 * network.fabric.ports().size()),
+      lookahead_(network.shortest_way_back()), events_(2 + 2 * network.fabric.ports().size()),
       arrivals_(network.scenario.receivers) {
   set_change();
 }

@@ -37,7 +37,7 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
     senders[f].cohort = receivers[f].cohort = flow.cohort;
     senders[f].qp = f - nics[flow.host].first_flow;
     routes[f] = Route{flow.route, static_cast<std::uint16_t>(flow.control), flow.hops};
-    receivers[f].base_latency = base_latency(f);
+    receivers[f].base_latency = base_latency(net, fabric_config, scenario, f);
     receivers[f].overtakes = !fabric_config.routing.ways.empty();
   }
 }
@@ -58,11 +58,25 @@ void Network::share_routes() {
   scenario.routes = std::move(all);
 }
 
-Ps Network::base_latency(std::uint32_t flow) const {
-  const Route &route = routes[flow];
-  Ps latency = data_ps + uplink_delay;
-  for (std::uint32_t h = 0; h < route.hops; ++h) {
-    const Port &port = port_of(route, h);
+std::uint64_t Network::in_flight_bytes(std::uint32_t flow) const {
+  const Sender &s = senders[flow];
+  const std::uint64_t bytes = std::uint64_t{s.in_flight()} * net.payload_bytes;
+  const std::uint32_t last = s.end_psn - 1;
+  const bool left = s.end_psn != kUnlimited && s.next_psn == s.end_psn && s.next_psn != s.acked_psn;
+  return left && (s.absent == 0 || scoreboard.under_way(flow, last)) ? bytes - last_is_short(flow) : bytes;
+}
+
+Ps Network::shortest_way_back() const {
+  const Ps shortest = *std::min_element(scenario.control_delays.begin(), scenario.control_delays.end());
+  return net.lossless ? std::min(shortest, uplink_delay) : shortest;
+}
+
+Ps base_latency(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
+                std::uint32_t flow) {
+  const FlowConfig &config = scenario.flows[flow];
+  Ps latency = net.data_wire_bytes * net.ps_per_byte + fabric.uplink_delay;
+  for (std::uint32_t h = 0; h < config.hops; ++h) {
+    const PortConfig &port = fabric.ports[scenario.routes[config.route + h]];
     latency += net.data_wire_bytes * port.ps_per_byte + port.delay;
   }
   return latency;

@@ -33,10 +33,15 @@ struct Network {
   bool stamps(std::uint32_t flow) const { // its data packets bring telemetry back
     return net.ends[shares.empty() ? 0 : receivers[flow].cohort].telemetry;
   }
-  std::uint64_t size_bytes(std::uint32_t flow) const { // payload of a flow that ends
-    const FlowConfig &f = scenario.flows[flow];
-    return std::uint64_t{f.packets} * net.payload_bytes - (net.data_wire_bytes - f.last_wire_bytes);
+  std::uint32_t last_is_short(std::uint32_t flow) const { // bytes of payload that its last packet lacks
+    return net.data_wire_bytes - scenario.flows[flow].last_wire_bytes;
   }
+  std::uint64_t size_bytes(std::uint32_t flow) const { // payload of a flow that ends
+    return std::uint64_t{scenario.flows[flow].packets} * net.payload_bytes - last_is_short(flow);
+  }
+  std::uint64_t in_flight_bytes(std::uint32_t flow) const; // payload that has left, neither acknowledged nor lost
+  // Whatever happens at the switches reaches a sender no earlier than this.
+  Ps shortest_way_back() const;
 
   // A message costs the NIC time before its first packet: when a flow that is to send at `at` may do so, ..
   Ps not_before(std::uint32_t flow, Ps at) const { return begins_message(flow) ? std::max(at, message_at[flow]) : at; }
@@ -74,7 +79,10 @@ struct Network {
 private:
   bool begins_message(std::uint32_t flow) const { return !message_at.empty() && senders[flow].of_message(net) == 0; }
   void share_routes();
-  Ps base_latency(std::uint32_t flow) const; // of a full data packet that waits nowhere
 };
+
+// Of a full data packet that waits nowhere, to its receiver.
+Ps base_latency(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
+                std::uint32_t flow);
 
 } // namespace netsim

@@ -77,6 +77,11 @@ public:
     return run;
   }
 
+  // Whether a packet that has left and is not acknowledged has neither come nor is missing.
+  bool under_way(std::uint32_t flow, std::uint32_t psn) const {
+    return !has(flow, psn) && (psn < rows_[flow].repeat || psn >= rows_[flow].lost_end);
+  }
+
 private:
   static constexpr std::uint32_t kWords = kMostHeld / 64;
   struct Row {

@@ -5,6 +5,7 @@
 #include "flow_site.hpp"
 #include "forwarding.hpp"
 #include "prefetch.hpp"
+#include "saturated.hpp"
 
 namespace netsim {
 
@@ -59,6 +60,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
 
   if (s.ack_awaited() && now >= s.timed_at + n_.net.retransmit_timeout) {
     ++n_.counters.timeouts;
+    const std::uint64_t expired = flows_.has_baseline(s) ? n_.in_flight_bytes(flow) : 0;
     if (s.ends(n_.net).selective_repeat) {
       n_.scoreboard.time_out(s, flow);
       s.timed_at = now;
@@ -67,7 +69,7 @@ void Sending::turn(Ps now, std::uint32_t host) {
     }
     s.pace_at = std::max(s.pace_at, now);
     if (flows_.has_baseline(s))
-      flows_.on_timeout(now, flow);
+      flows_.on_timeout(now, flow, saturated(expired));
   }
   if (s.blocked() || s.pace_at > now)
     return schedule(s);

@@ -21,14 +21,18 @@ Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const
   workload_.plan(random);
   for (std::uint32_t number = 0; number < cohorts.size(); ++number) {
     const CohortSpec &spec = cohorts[number];
+    CohortConfig config = spec.config;
     if (number < net.ends.size()) { // at the flows
-      CohortConfig steered = spec.config;
-      steered.disturbance = Disturbance{net.decision_loss, net.decision_late, net.decision_late_by};
-      steered.seed = seed;
-      cohorts_.push_back(flows_.settle(spec.decider, steered, spec.steering));
+      config.disturbance = Disturbance{net.decision_loss, net.decision_late, net.decision_late_by};
+      config.seed = seed;
+    }
+    if (spec.kind->make == nullptr) {
+      cohorts_.push_back(flows_.settle(spec.decider, config, spec.steering));
       continue;
     }
-    Settled settled = spec.kind->make({network_, flows_}, number, spec.decider, spec.config);
+    Settled settled = spec.kind->make({network_, flows_}, number, spec.decider, config);
+    if (settled.hears != nullptr)
+      flows_.settle(*settled.hears);
     sites_.push_back(std::move(settled.site));
     cohorts_.push_back(std::move(settled.cohort));
   }

@@ -14,8 +14,8 @@ std::vector<const SiteKind *> &kinds() {
 
 } // namespace
 
-SiteKind::SiteKind(const char *name, const Shape &shape, Make make, FactsOf facts)
-    : name(name), shape(shape), make(make), facts(facts) {
+SiteKind::SiteKind(const char *name, const Shape &shape, Make make, FactsOf facts, bool at_flows)
+    : name(name), shape(shape), make(make), facts(facts), at_flows(at_flows) {
   kinds().push_back(this);
 }
 

@@ -9,9 +9,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "baseline.hpp"
 #include "cohort_at.hpp"
 #include "network.hpp"
 
@@ -27,17 +29,23 @@ struct Surroundings {
   FlowSite &flows;
 };
 
-// A cohort, and the site where its agents live.
+// A cohort, the site where its agents live, and where these are flows, who hears of them.
 struct Settled {
   std::unique_ptr<Site> site;
   std::unique_ptr<Cohort> cohort;
+  Baseline *hears = nullptr;
 };
 
 template <class AtSite>
 Settled make(const Surroundings &around, std::uint32_t number, Decider *decider, const CohortConfig &config) {
   auto site = std::make_unique<AtSite>(around);
   auto cohort = std::make_unique<CohortAt<AtSite>>(around.network.loop, number, *site, decider, config);
-  return {std::move(site), std::move(cohort)};
+  Baseline *hears = nullptr;
+  if constexpr (std::is_base_of_v<Baseline, AtSite>) {
+    site->join(*cohort, Streams::tick(number));
+    hears = site.get();
+  }
+  return {std::move(site), std::move(cohort), hears};
 }
 
 // How many agents a network has, and the operator's parameters that it says, of each of them.
@@ -52,8 +60,9 @@ public:
   using FactsOf = SiteFacts (*)(const NetworkConfig &, const FabricConfig &, const ScenarioConfig &, Ps period);
 
   // `shape`: all that its agents are told and may set. `make` and `facts` are null for the flows, which are the
-  // simulation's own. The kind has to outlive every simulation.
-  SiteKind(const char *name, const Shape &shape, Make make, FactsOf facts);
+  // simulation's own. `at_flows`: its agents are the flows, which nobody else steers. The kind has to outlive every
+  // simulation.
+  SiteKind(const char *name, const Shape &shape, Make make, FactsOf facts, bool at_flows = false);
   SiteKind(const SiteKind &) = delete;
   SiteKind &operator=(const SiteKind &) = delete;
 
@@ -64,6 +73,7 @@ public:
   const Shape shape;
   const Make make;
   const FactsOf facts;
+  const bool at_flows;
 };
 
 } // namespace netsim

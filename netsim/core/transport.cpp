@@ -50,7 +50,7 @@ void Transport::on_ack(Ps now, const Control &control) {
   if (psn == s.end_psn)
     workload_.end(now, control.flow);
   else if (flows_.has_baseline(s))
-    return flows_.on_ack(now, control, packets, was_blocked);
+    return flows_.on_ack(now, control, {packets, packets * n_.net.payload_bytes}, was_blocked);
   if (was_blocked) {
     s.pace_at = std::max(s.pace_at, n_.ready_at(control.flow, now)); // no credit for the time it was blocked
     sending_.schedule(s);
@@ -79,16 +79,20 @@ void Transport::on_early(Ps now, const Control &control) {
     s.timed_at = now;
   }
   count_rtt(now, control);
-  packets += n_.scoreboard.come(s, flow, psn);
+  const bool news = n_.scoreboard.come(s, flow, psn);
+  packets += news;
+  if (flows_.has_baseline(s)) {
+    const std::uint32_t less = news && psn + 1 == s.end_psn ? n_.last_is_short(flow) : 0;
+    flows_.on_ack(now, control, {packets, packets * n_.net.payload_bytes - less}, was_blocked);
+  }
   const std::uint32_t missing = n_.scoreboard.miss(s, flow, psn);
   if (missing > 0) {
     ++n_.counters.nacks;
     ++s.nack_count;
   }
   if (flows_.has_baseline(s)) {
-    flows_.on_ack(now, control, packets, was_blocked);
     if (missing > 0)
-      flows_.on_loss(now, flow, was_blocked);
+      flows_.on_loss(now, flow, LossKind::skipped, missing * n_.net.payload_bytes, was_blocked);
     return;
   }
   if (was_blocked)
@@ -103,9 +107,11 @@ void Transport::on_nack(Ps now, std::uint32_t flow, std::uint32_t psn) {
   ++s.nack_count;
   flows_.acknowledge(flow, psn, false);
   const bool was_blocked = s.blocked();
+  const std::uint32_t refused = (s.next_psn - psn) * n_.net.payload_bytes -
+                                (s.next_psn == s.end_psn && psn != s.end_psn ? n_.last_is_short(flow) : 0);
   s.go_back(psn, now);
   if (flows_.has_baseline(s))
-    return flows_.on_loss(now, flow, was_blocked);
+    return flows_.on_loss(now, flow, LossKind::nacked, refused, was_blocked);
   if (was_blocked)
     s.pace_at = std::max(s.pace_at, n_.ready_at(flow, now));
   sending_.schedule(s);

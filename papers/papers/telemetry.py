@@ -14,9 +14,9 @@ import numpy as np
 
 from decision.artefact.output import write_atomically
 from netsim.network import MS
-from netsim.policies import NativePolicy
+from netsim.policies import NativePolicy, Where
 from netsim.simulation import DECISION_LATENCY_PS
-from netsim.sites import Paths, SiteFacts
+from netsim.sites import Paths
 from papers import contenders
 from papers.command import page_parser, run_sections, written
 from papers.contenders import PAGES, TEACHERS, Contender
@@ -54,7 +54,7 @@ NETWORKS = (
 class ToldOne(NativePolicy):
     """A teacher to whom every flow has the fabric's longest base RTT, as where nobody measures each path."""
 
-    def build(self, agents: int, where: Paths | SiteFacts | None = None) -> Any:
+    def build(self, agents: int, where: Where | None = None) -> Any:
         if isinstance(where, Paths):
             where = replace(where, base_rtt_ns=np.full_like(where.base_rtt_ns, where.base_rtt_ns.max()))
         return super().build(agents, where)

@@ -42,9 +42,9 @@ SCENARIOS = ("many-to-one:8", "many-to-one:64", "many-to-one:1024", "all-to-all:
 def command() -> None:
     """Compare POLICIES in the same networks with the same seeds; print a table.
 
-    POLICY is [LABEL=]WHAT[@target:RATIO][@LATENCY]. WHAT is a teacher, a student, a firmware folder, or a baseline by
-    its name or TOML file. RATIO scales the operator's target, if the policy has one. FIRMWARE@PROFILE and
-    FIRMWARE@rtl:PROFILE decide on the emulated core. POLICY@25%+POLICY@75% share a network, each with its share of the
-    flows; @class:1 after one selects its queue. On --stack linux a real kernel's TCP carries the flows: firmware of
-    the target linux-bpf, cubic, reno, bbr, dctcp.
+    POLICY is [LABEL=]WHAT[@target:RATIO][@LATENCY]. WHAT is a teacher, a student, a firmware folder, an algorithm's
+    TOML file, or a baseline by its name or TOML file. RATIO scales the operator's target, if the policy has one.
+    FIRMWARE@PROFILE and FIRMWARE@rtl:PROFILE decide on the emulated core. POLICY@25%+POLICY@75% share a network, each
+    with its share of the flows; @class:1 after one selects its queue. On --stack linux a real kernel's TCP carries the
+    flows: firmware of the target linux-bpf, cubic, reno, bbr, dctcp.
     """

@@ -15,7 +15,10 @@ from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interfaces.flow_window import FLOW_WINDOW, FLOW_WINDOW_NSCC, FLOW_WINDOW_PACED
 from decision.policy.algorithm import load_algorithm
 from decision.policy.deciders import load_decider, load_pupil
+from netsim import simulate
+from netsim.network import MS
 from rlcc.commands.emit import command
+from rlcc.policies import by_path
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "docs" / "window" / "nscc.toml"
@@ -41,6 +44,19 @@ def test_it_is_the_decider_of_its_folder_and_no_pupil_of_a_network(firmware: Pat
     assert load_decider(firmware) == load_algorithm(SHIPPED)
     with pytest.raises(InputError, match="hand-written algorithm"):
         load_pupil(firmware)
+
+
+def test_its_c_decides_in_a_network_as_its_program_does(firmware: Path) -> None:
+    found = []
+    for path in (firmware, SHIPPED):
+        with by_path(path) as named:
+            found.append(
+                simulate("many-to-one:4", named.policy, seed=1, duration_ps=MS, window_ps=(0, MS), record=True)
+            )
+    records = [result.records for result in found]
+    assert len(records[0]["window_bytes"]) > 10_000
+    assert all((records[0][name] == records[1][name]).all() for name in records[0])
+    assert found[0].metrics == found[1].metrics
 
 
 def test_it_has_no_trees_to_be_timed(firmware: Path) -> None:
