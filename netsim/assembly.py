@@ -21,12 +21,15 @@ from netsim.cohorts import MAX_COHORTS, Cohort, Configs, End, Wire, facts_of_sit
 from netsim.engines import Engines
 from netsim.failures import changes
 from netsim.mixes import Mix, Steering, parts_of
-from netsim.network import LATEST_PS, MS, NS, Network
+from netsim.network import LATEST_PS, MS, NS, SELECTIVE_REPEAT, Network
 from netsim.policies import DeciderPolicy, NativePolicy, has_windows, interface_of, once_per_rtt_of, probes_of
 from netsim.scenarios import Scenario
 from netsim.sites import Paths, SiteFacts, WindowPaths
 from netsim.splitmix import keys
 from netsim.topology import RECEIVER, Topology
+
+MOVING = "spray, entropy_values and failures"
+"""Keys of networks where a flow has several paths."""
 
 ECMP_STREAM = 1 << 16
 """Of the seed's random numbers; workloads draw from the lower ones."""
@@ -180,7 +183,7 @@ def ends(network: Network, spec: Steering | None, outside: Interface, fabric: To
     if like is not None:
         core.ack_each_packet = like.acknowledge == "packet"
         core.telemetry = like.needs_int
-        core.selective_repeat |= like.transport == "selective-repeat"
+        core.selective_repeat |= like.transport == SELECTIVE_REPEAT
         core.send_cnps = like.cnp_interval_ps is not None
     return core
 
@@ -282,16 +285,19 @@ def _check_mix(network: Network, mix: Mix) -> None:
 
 
 def _check_steering(network: Network, spec: Steering | None) -> None:
-    moving = network.spray or len(network.failures) > 0
+    moving = network.spreads or len(network.failures) > 0
     if moving and isinstance(spec, BaselineSpec) and spec.needs_int:
-        raise InputError(f"the baseline {spec.name} reads the hops of one path (INT); leave spray and failures out")
+        raise InputError(f"the baseline {spec.name} reads the hops of one path (INT); leave {MOVING} out")
     if moving and isinstance(spec, MaxMinSpec):
-        raise InputError(f"the shares of {spec.name} are of fixed paths; leave spray and failures out")
+        raise InputError(f"the shares of {spec.name} are of fixed paths; leave {MOVING} out")
     if spec is not None and not isinstance(spec, BaselineSpec) and interface_of(spec).agent != FLOW_RATE.agent:
         raise InputError(f"agents of {interface_of(spec).name} are no flows; give their decider in a cohort")
     if spec is not None and spec.needs_int and not network.telemetry:
         who = f"the baseline {spec.name}" if isinstance(spec, BaselineSpec) else "the policy"
         raise InputError(f"{who} reads queue lengths (INT), and the network has no telemetry; set telemetry = true")
+    of_its_own = spec.transport if isinstance(spec, BaselineSpec) else None
+    if network.trim_bytes > 0 and not network.selective_repeat and of_its_own != SELECTIVE_REPEAT:
+        raise InputError(f'network: trim asks senders to repeat single packets; set transport = "{SELECTIVE_REPEAT}"')
     if has_windows(spec) and (network.context_flows > 1 or network.device_limit_for_ps > 0):
         raise InputError("network: a flow with a window has a context and a rate of its own; leave the device out")
     if network.context_flows > 1 and spec is None:
@@ -368,6 +374,7 @@ def network_config(net: Network, fabric: Topology) -> "_core.NetworkConfig":
     core.nic_priorities = net.nic_priorities
     core.class_by = getattr(_core.ClassBy, net.class_by)
     core.set_limits([list(row) for row in net.demotion])
+    core.trim_bytes = net.trim_bytes
     core.scheduled_ports = net.scheduled_ports
     core.queue_in_probes = net.telemetry
     core.lossless = net.lossless
@@ -430,14 +437,14 @@ def _fabric(fabric: Topology, network: Network | None = None) -> "_core.FabricCo
         np.array([port.delay_ps for port in fabric.ports], np.int64),
         np.array([max(port.to, 0) for port in fabric.ports], np.uint32),
     )
-    if network is not None and (network.spray or network.failures):
+    if network is not None and (network.spreads or network.failures):
         _routing(core, fabric, network)
     return core
 
 
 def _routing(core: "_core.FabricConfig", fabric: Topology, network: Network) -> None:
     """Routes that change, or choices that each packet has."""
-    core.set_routing(network.spray, *fabric.leaves)
+    core.set_routing(network.spray, network.entropy_values, *fabric.leaves)
     core.add_ways(*fabric.ways())
     known: dict[frozenset[int], int] = {frozenset(): 0}
     for change in changes(network.failures, fabric, network.reroute_ps):

@@ -28,6 +28,7 @@ METRICS: dict[str, Column] = {
     "jain": Column("Jain", 4),
     "rate_variation": Column("rate CV", 4),
     "loss": Column("loss", 5),
+    "trimmed": Column("trimmed", 5),
     "drop_gbps": Column("drop Gb/s", 3),
     "dropped_packets": Column("dropped", 0),
     "cnps": Column("CNPs", 0),

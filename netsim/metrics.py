@@ -65,6 +65,8 @@ def metrics(window: dict[str, Any], scenario: Scenario, network: Network) -> dic
         "decisions_per_flow_s": _ratio(counts["decisions"], len(scenario.flows) * seconds),
         "data_packets": float(counts["data_arrived"]),
     }
+    if network.trim_bytes > 0:
+        measured["trimmed"] = _ratio(counts["trimmed"], counts["data_sent"])
     if scenario.finite or scenario.long_flow is not None:
         measured |= completion(window, scenario, network)
     if scenario.long_flow is not None:

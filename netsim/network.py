@@ -21,7 +21,10 @@ MS = 1_000_000_000
 MAX_CLASSES = 8
 CLASSES_BY = ("flow", "sent", "size")
 MAX_BYTES = 1 << 40
+MAX_ENTROPY_VALUES = 1 << 16
+"""Of [UEC]'s and of a UDP source port: 16 bits."""
 INFLIGHT_BDP = Fraction(8, 5)
+SELECTIVE_REPEAT = "selective-repeat"
 LATEST_PS = 100_000 * MS
 """The event list holds 140 s of picoseconds; runs may last 100 s."""
 
@@ -71,6 +74,8 @@ class Network:
     probe_timeout_ps: int | None = None  # None: the longest RTT there can be
     retransmit_timeout_ps: int | None = None  # None: the longest RTT there can be and a message at line rate
     spray: bool = False  # each packet takes any of the equal paths
+    entropy_values: int = 0  # each packet has one of so many, which says its path by a hash; 0: a flow has one path
+    trim_bytes: int = 0  # queue beyond which a data packet goes on as its header alone, as long as a probe; 0: never
     reorder_packets: int = 0  # that come beyond one that is missing before it is taken for lost; 0: a gap is a loss
     failures: tuple[Failure, ...] = ()  # links of the fabric that fail and come back
     reroute_ps: int = 0  # so much later the routes follow
@@ -160,6 +165,15 @@ class Network:
         self._check_demotion()
         if self.reorder_packets > 4096 or self.reroute_ps > LATEST_PS:
             raise InputError("network: reorder_packets is at most 4096, reroute_ps at most 100 s")
+        if self.entropy_values > MAX_ENTROPY_VALUES or (self.entropy_values > 0 and self.spray):
+            raise InputError(
+                f"network: entropy_values is {self.entropy_values}; it is at most {MAX_ENTROPY_VALUES}, and 0 where "
+                "spray is true"
+            )
+        if self.trim_bytes > 0 and (self.lossless or self.trim_bytes > self.buffer_bytes):
+            raise InputError(
+                f"network: trim is {self.trim_bytes} bytes; it must fit buffer, {self.buffer_bytes}, of a lossy network"
+            )
         if not isinstance(self.failures, tuple) or not all(isinstance(each, Failure) for each in self.failures):
             raise InputError(f"network: failures is {self.failures!r}; give a tuple of netsim.Failure")
         if self.failures and self.lossless:
@@ -220,8 +234,13 @@ class Network:
         return 8000 // self.link_gbps
 
     @property
+    def spreads(self) -> bool:
+        """Returns whether a flow's packets take several of the equal paths."""
+        return self.spray or self.entropy_values > 0
+
+    @property
     def selective_repeat(self) -> bool:
-        return self.transport == "selective-repeat"
+        return self.transport == SELECTIVE_REPEAT
 
     @property
     def data_wire_bytes(self) -> int:

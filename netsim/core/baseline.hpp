@@ -31,11 +31,12 @@ struct Ack {
   const Hop *hops = nullptr;   // that packet's, in the order of its path; none where the network has no INT
   std::uint32_t hop_count = 0;
   std::uint32_t bytes = 0; // payload newly acknowledged
+  std::uint32_t path = 0;  // entropy value of the packet that asked for it, 0 where there are none
 };
 
-// How a sender knows that packets are lost: the receiver refuses what comes behind a gap, later packets have come, or
-// an ACK has not come in time.
-enum class LossKind : std::uint8_t { nacked, skipped, expired };
+// How a sender knows that packets are lost: a switch trimmed one, the receiver refuses what comes behind a gap, later
+// packets have come, or an ACK has not come in time.
+enum class LossKind : std::uint8_t { trimmed, nacked, skipped, expired };
 
 struct Loss {
   Ps now = 0;

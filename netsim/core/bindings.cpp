@@ -55,6 +55,7 @@ nb::dict counts(const Counters &now, const Counters &begin) {
                         {"data_arrived", &Counters::data_arrived},
                         {"data_in_order", &Counters::data_in_order},
                         {"data_dropped", &Counters::data_dropped},
+                        {"trimmed", &Counters::trimmed},
                         {"probes_sent", &Counters::probes_sent},
                         {"probes_arrived", &Counters::probes_arrived},
                         {"probes_dropped", &Counters::probes_dropped},
@@ -133,6 +134,7 @@ Named conservation(const Simulator &sim) {
   d["sent"] = c.sent;
   d["arrived"] = c.arrived;
   d["dropped"] = c.dropped;
+  d["trimmed"] = c.trimmed;
   d["on_uplinks"] = c.on_uplinks;
   d["at_ports"] = c.at_ports;
   d["holds"] = c.holds();

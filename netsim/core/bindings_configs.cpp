@@ -123,6 +123,7 @@ void bind_configs(nb::module_ &m) {
       .def_rw("policer_ps_per_byte", &NetworkConfig::policer_ps_per_byte)
       .def_rw("policer_burst_bytes", &NetworkConfig::policer_burst_bytes)
       .def_rw("message_cost_ps", &NetworkConfig::message_cost)
+      .def_rw("trim_bytes", &NetworkConfig::trim_bytes)
       .def_rw("scheduled_ports", &NetworkConfig::scheduled_ports)
       .def("set_red", [](NetworkConfig &n, std::int64_t min, std::int64_t max,
                          double probability) { n.red = RedConfig{min, max, probability}; })
@@ -150,8 +151,9 @@ void bind_configs(nb::module_ &m) {
       .def_rw("uplink_delay_ps", &FabricConfig::uplink_delay)
       .def("set_uplinks", [](FabricConfig &f, const ReadOnly<std::uint32_t> &node) { f.uplink_node = copy_of(node); })
       .def("set_routing",
-           [](FabricConfig &f, bool spray, std::uint32_t leaves, const ReadOnly<std::uint32_t> &leaf) {
-             f.routing = RoutingConfig{spray, leaves, copy_of(leaf), {}, {}};
+           [](FabricConfig &f, bool spray, std::uint32_t entropies, std::uint32_t leaves,
+              const ReadOnly<std::uint32_t> &leaf) {
+             f.routing = RoutingConfig{spray, entropies, leaves, copy_of(leaf), {}, {}};
            })
       .def("add_ways",
            [](FabricConfig &f, const ReadOnly<std::uint32_t> &first, const ReadOnly<std::uint32_t> &ports) {

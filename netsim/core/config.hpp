@@ -102,6 +102,8 @@ struct NetworkConfig {
   std::int64_t pfc_resume_bytes = 0;
   Ps policer_ps_per_byte = 0; // of a policer in front of each receiver; 0: there is none
   std::int64_t policer_burst_bytes = 0;
+  std::int64_t trim_bytes =
+      0; // a data packet that meets a longer queue, or a full buffer, goes on as its header; 0: no
   bool scheduled_ports = false; // ports that decide packet by packet also where a FIFO would do (to compare the two)
 
   bool any_selective() const {
@@ -134,6 +136,7 @@ struct LinkChange {
 // Where packets do not follow fixed ports.
 struct RoutingConfig {
   bool spray = false;              // each packet has any of the equal next ports
+  std::uint32_t entropies = 0;     // each packet has one of so many entropy values, which says its ports; 0: none has
   std::uint32_t leaves = 0;        // number of them
   std::vector<std::uint32_t> leaf; // of each receiver
   std::vector<Ways> ways;          // the first at the start; none: packets follow their flow's ports

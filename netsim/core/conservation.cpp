@@ -5,7 +5,8 @@ namespace netsim {
 
 Conservation Simulator::conservation() const {
   const Counters &counters = network_.counters;
-  Conservation c{counters.data_sent, counters.data_arrived, counters.data_dropped, network_.uplinks.data_packets(), 0};
+  Conservation c{counters.data_sent, counters.data_arrived,           counters.data_dropped,
+                 counters.headers,   network_.uplinks.data_packets(), 0};
   for (const Port &port : network_.fabric.ports()) {
     for (std::size_t i = 0; i < port.link.size(); ++i)
       c.at_ports += port.link[i].kind == PacketKind::data;

@@ -6,9 +6,11 @@ namespace netsim {
 
 Fabric::Fabric(const NetworkConfig &net, const FabricConfig &fabric, std::uint32_t hosts, std::uint64_t seed)
     : ports_of_(fabric.switches), filled_(fabric.switches, 0), dynamic_(net.dynamic_threshold),
-      stamp_late_(net.mark_at_dequeue), scheduled_(net.scheduled_ports || net.lossless || net.classes.size() > 1),
-      classes_(net.classes), quantum_(net.data_wire_bytes), lossless_(net.lossless), shared_used_(fabric.switches, 0),
-      reserve_(net.pfc_reserve_bytes), resume_(net.pfc_resume_bytes) {
+      stamp_late_(net.mark_at_dequeue),
+      scheduled_(net.scheduled_ports || net.lossless || net.classes.size() > 1 || net.trim_bytes > 0),
+      classes_(net.classes), quantum_(net.data_wire_bytes), trim_bytes_(net.trim_bytes),
+      header_bytes_(static_cast<std::uint16_t>(net.probe_wire_bytes)), lossless_(net.lossless),
+      shared_used_(fabric.switches, 0), reserve_(net.pfc_reserve_bytes), resume_(net.pfc_resume_bytes) {
   for (const PortConfig &port : fabric.ports)
     unit_ = std::lcm(unit_, port.ps_per_byte);
   buffer_ = net.buffer_bytes * unit_;
@@ -18,7 +20,7 @@ Fabric::Fabric(const NetworkConfig &net, const FabricConfig &fabric, std::uint32
     ports_.emplace_back(net, port, unit_, seed, p);
     ports_of_[port.node].push_back(p);
     if (scheduled_) {
-      ports_.back().queues.resize(classes_.size());
+      ports_.back().queues.resize(classes_.size() + (trim_bytes_ > 0));
       set_red(p, net.red);
     }
   }
@@ -36,13 +38,33 @@ Fabric::Fabric(const NetworkConfig &net, const FabricConfig &fabric, std::uint32
 }
 
 bool Fabric::enqueue_scheduled(Port &port, Ps now, Ingress from, Ps duration, Packet &packet) {
+  if (packet.trimmed)
+    return enqueue_header(port, now, from, packet);
   const Ps queue = port.backlog_of(from.klass, now);
-  if (!admits(port, now, queue, duration))
+  const bool trims = trim_bytes_ > 0 && packet.kind == PacketKind::data;
+  const bool fits = (!trims || queue <= trim_bytes_ * port.ps_per_byte) && admits(port, now, queue, duration);
+  if (!fits && trims)
+    return enqueue_header(port, now, from, packet);
+  if (!fits)
     return false;
   if (!stamp_late_)
     mark(port, port.queues[from.klass].red, queue, packet);
   hold(port, from, duration, packet);
   port.longest = std::max(port.longest, port.backlog(now));
+  return true;
+}
+
+// A header, as long as a probe, stands before all packets; it takes room in the buffer, and is dropped without.
+bool Fabric::enqueue_header(Port &port, Ps now, Ingress from, Packet &packet) {
+  const auto headers = static_cast<std::uint8_t>(classes_.size());
+  const Ps duration = header_bytes_ * port.ps_per_byte;
+  if (!admits(port, now, port.backlog_of(headers, now), duration))
+    return false;
+  telemetry_.give(packet.telemetry);
+  packet.telemetry = 0;
+  packet.trimmed = true;
+  packet.wire_bytes = header_bytes_;
+  hold(port, Ingress{from.link, headers}, duration, packet);
   return true;
 }
 
@@ -70,7 +92,7 @@ bool Fabric::begin(Port &port, Ps now) {
   const Ps duration = packet.wire_bytes * port.ps_per_byte;
   queue.waiting -= duration;
   port.waiting -= duration;
-  if (stamp_late_)
+  if (stamp_late_ && !packet.trimmed)
     mark(port, queue.red, queue.waiting, packet);
   if (packet.telemetry != 0) {
     telemetry_.stamp(packet.telemetry, Hop{now, port.begun_bytes, bytes_in(queue.waiting, port.ps_per_byte),

@@ -27,7 +27,7 @@ public:
   bool scheduled() const { return scheduled_; } // ports pick packet by packet (port.hpp)
   bool lossless() const { return lossless_; }
 
-  // Take a packet into a port, or drop it (false). A FIFO sets its `due`.
+  // Take a packet into a port, its header alone where it is trimmed, or drop it (false). A FIFO sets its `due`.
   bool enqueue(std::uint32_t p, Ps now, Ingress from, Packet &packet) {
     Port &port = ports_[p];
     const Ps duration = packet.wire_bytes * port.ps_per_byte;
@@ -139,6 +139,7 @@ private:
   }
 
   bool enqueue_scheduled(Port &port, Ps now, Ingress from, Ps duration, Packet &packet);
+  bool enqueue_header(Port &port, Ps now, Ingress from, Packet &packet);
   void hold(Port &port, Ingress from, Ps duration, const Packet &packet);
   void stamp_departed(Port &port, Packet &packet);
   std::size_t account(Ingress from) const { return std::size_t{from.link} * classes_.size() + from.klass; }
@@ -153,6 +154,8 @@ private:
   bool scheduled_ = false;
   std::vector<ClassConfig> classes_;
   std::uint32_t quantum_ = 0;
+  std::int64_t trim_bytes_ = 0;
+  std::uint16_t header_bytes_ = 0;
   Telemetry telemetry_;
 
   // Lossless networks: bytes held of what came over each link, by class.

@@ -338,6 +338,7 @@ void FlowSite::on_ack(Ps now, const Control &control, const Acknowledged &news, 
   ack.next_psn = s.next_psn;
   ack.packets = news.packets;
   ack.bytes = news.bytes;
+  ack.path = n_.entropy(control.flow, control.sent_at);
   ack.marked = control.marked;
   if (control.telemetry != 0) {
     const Stamps &stamps = n_.fabric.telemetry()[control.telemetry];

@@ -88,7 +88,7 @@ void Forwarding::on_uplink() {
 }
 
 void Forwarding::leave(Ps now, std::uint32_t at, Ingress from, Packet &packet) {
-  const std::uint32_t p = routing_.next(packet.flow, at);
+  const std::uint32_t p = routing_.next(packet.flow, packet.sent_at, at);
   if (p != Routing::kNowhere && n_.fabric.port(p).up)
     return forward(now, p, from, packet);
   lose(p, packet);
@@ -135,7 +135,7 @@ void Forwarding::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) 
     std::uint32_t &most = n_.senders[packet.flow].probe_queue_bytes;
     most = std::max(most, queue);
   }
-  const bool first = port.link.empty();
+  const bool first = port.link.empty(), whole = !packet.trimmed;
   if (!n_.fabric.enqueue(p, now, from, packet)) {
     check(!n_.fabric.lossless(), "a lossless switch dropped a packet");
     return lose(p, packet);
@@ -145,6 +145,7 @@ void Forwarding::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) 
       set_link(p, port.link);
     return;
   }
+  n_.counters.trimmed += whole && packet.trimmed;
   if (!port.busy)
     transmit(now, p);
   if (n_.fabric.lossless() && n_.fabric.must_pause(from))

@@ -9,13 +9,14 @@ namespace netsim {
 Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_config,
                  const ScenarioConfig &scenario_config, std::size_t cohorts, std::uint64_t seed)
     : net(net_config), scenario(scenario_config), uplink_delay(fabric_config.uplink_delay),
-      data_ps(net.data_wire_bytes * net.ps_per_byte), probe_ps(net.probe_wire_bytes * net.ps_per_byte),
+      entropies(fabric_config.routing.entropies), data_ps(net.data_wire_bytes * net.ps_per_byte),
+      probe_ps(net.probe_wire_bytes * net.ps_per_byte),
       loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size())),
       senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
       turns(scenario.hosts, scenario.planes == 1), uplinks(loop.streams.uplinks),
       fabric(net, fabric_config, scenario.hosts, seed), control(scenario.control_delays.size(), Ring<Control>{256}),
       demotion(net, scenario), reorder(scenario.flows.size(), net.any_selective() ? kMostHeld : net.reorder_packets),
-      scoreboard(net.any_selective() ? scenario.flows.size() : 0, net.reorder_packets),
+      scoreboard(net.any_selective() ? scenario.flows.size() : 0, net.reorder_packets, net.trim_bytes > 0),
       message_at(net.message_cost > 0 ? scenario.flows.size() : 0), shares(net.ends.size() > 1 ? net.ends.size() : 0) {
   share_routes();
   std::vector<std::uint32_t> queue_pairs(scenario.hosts / scenario.planes, 0); // of each machine, at all of its NICs

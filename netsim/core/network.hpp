@@ -13,6 +13,7 @@
 #include "loop.hpp"
 #include "nic.hpp"
 #include "packet.hpp"
+#include "random.hpp"
 #include "reorder.hpp"
 #include "ring.hpp"
 #include "scoreboard.hpp"
@@ -40,6 +41,13 @@ struct Network {
     return std::uint64_t{scenario.flows[flow].packets} * net.payload_bytes - last_is_short(flow);
   }
   std::uint64_t in_flight_bytes(std::uint32_t flow) const; // payload that has left, neither acknowledged nor lost
+  // The entropy value that a packet was given when it left: the sender draws one for each. 0 where there are none.
+  std::uint32_t entropy(std::uint32_t flow, Ps sent_at) const {
+    if (entropies == 0)
+      return 0;
+    return static_cast<std::uint32_t>(mixed(std::uint64_t{flow} << 44 ^ static_cast<std::uint64_t>(sent_at)) %
+                                      entropies);
+  }
   // Whatever happens at the switches reaches a sender no earlier than this.
   Ps shortest_way_back() const;
 
@@ -55,7 +63,8 @@ struct Network {
   NetworkConfig net;
   ScenarioConfig scenario;
   Ps uplink_delay;
-  Ps data_ps, probe_ps; // a full data packet and a probe on a NIC's line
+  std::uint32_t entropies; // RoutingConfig
+  Ps data_ps, probe_ps;    // a full data packet and a probe on a NIC's line
   Loop loop;
 
   std::vector<Sender> senders;

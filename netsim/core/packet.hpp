@@ -41,6 +41,7 @@ struct Packet {
   bool marked : 1;
   bool marked_here : 1; // by the queue that it is in, or left last
   std::uint8_t klass : 3;
+  bool trimmed : 1; // a switch left its header alone of it
 };
 static_assert(sizeof(Packet) <= 40);
 
@@ -51,14 +52,15 @@ inline void copy_bits(Packet &to, const Packet &from) {
   reinterpret_cast<unsigned char *>(&to)[kBits] = reinterpret_cast<const unsigned char *>(&from)[kBits];
 }
 
-enum class ControlKind : std::uint8_t { ack, nack, cnp, response };
+enum class ControlKind : std::uint8_t { ack, nack, trim, cnp, response };
 
 // On the way back, on a path of constant delay.
 struct Control {
   Ps arrival;
   Ps sent_at; // ack: when the packet that asked for it was sent
   std::uint32_t flow;
-  std::uint32_t value;     // ack, nack: the next packet the receiver expects; response: the probe's serial number
+  std::uint32_t value;     // ack, nack: the next packet the receiver expects; trim: the packet whose header has come;
+                           // response: the probe's serial number
   std::uint32_t telemetry; // ack: of the packet that asked for it
   std::uint16_t beyond;    // ack: of the packet that asked for it, by how much it came early (selective repeat); else 0
   ControlKind kind;

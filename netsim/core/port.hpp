@@ -86,7 +86,7 @@ struct Port {
   std::uint64_t dropped = 0; // data packets
   SentBytes lost;            // that had left when the link failed (FIFO)
 
-  // Ports that pick.
+  // Ports that pick: a queue a class, and where packets are trimmed one behind them for headers, which go first.
   std::vector<ClassQueue> queues;
   std::uint8_t paused = 0; // a bit a class
   bool up = true;          // its link
@@ -136,8 +136,10 @@ struct Port {
     return finish(came - 1) - finish(0);
   }
 
-  // The class whose first packet is sent next; -1: none may be.
+  // The queue whose first packet is sent next; -1: none may be.
   int pick(const std::vector<ClassConfig> &classes, std::uint32_t quantum) {
+    if (queues.size() > classes.size() && !queues.back().packets.empty())
+      return static_cast<int>(classes.size());
     const auto ready = [&](std::uint32_t c) { return (paused >> c & 1) == 0 && !queues[c].packets.empty(); };
     const auto n = static_cast<std::uint32_t>(classes.size());
     bool weighted = false;

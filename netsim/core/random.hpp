@@ -35,4 +35,12 @@ private:
   std::uint64_t increment_;
 };
 
+// SplitMix64's last steps.
+inline std::uint64_t mixed(std::uint64_t value) {
+  std::uint64_t z = value + 0x9E3779B97F4A7C15;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
+  z = (z ^ z >> 27) * 0x94D049BB133111EB;
+  return z ^ z >> 31;
+}
+
 } // namespace netsim

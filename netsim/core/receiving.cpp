@@ -6,9 +6,15 @@ namespace netsim {
 
 void Receiving::receive(Ps now, const Packet &packet) {
   if (packet.kind == PacketKind::data)
-    return deliver(now, packet);
+    return packet.trimmed ? refuse(now, packet) : deliver(now, packet);
   ++n_.counters.probes_arrived;
   send(now, packet.flow, ControlKind::response, packet.psn);
+}
+
+// The header alone of a packet tells its sender to repeat it.
+void Receiving::refuse(Ps now, const Packet &packet) {
+  ++n_.counters.headers;
+  send(now, packet.flow, ControlKind::trim, packet.psn);
 }
 
 void Receiving::deliver(Ps now, const Packet &packet) {

@@ -13,6 +13,7 @@ public:
 
 private:
   void deliver(Ps now, const Packet &packet);
+  void refuse(Ps now, const Packet &packet);
   Ps short_packet_saves(const Packet &packet) const;
   void send_ack(Ps now, const Packet &packet, std::uint32_t expected);
   void send(Ps now, std::uint32_t flow, ControlKind kind, std::uint32_t value);

@@ -1,5 +1,6 @@
 // Where a packet goes next where that is not settled for good: links that fail and come back, and packets that are
-// spread over equal paths. Without either, packets follow their flow's fixed ports (ScenarioConfig::routes).
+// spread over equal paths, at random by the switches or by the entropy values that their sender gives them. Without,
+// packets follow their flow's fixed ports (ScenarioConfig::routes).
 #pragma once
 
 #include <algorithm>
@@ -30,8 +31,9 @@ public:
   }
 
   // The port by which a packet leaves a switch; kNowhere: no way leads to its receiver. A flow keeps its own port for
-  // as long as that leads there, and has another by its hash where it does not.
-  std::uint32_t next(std::uint32_t flow, std::uint32_t at) {
+  // as long as that leads there, and has another by its hash where it does not; a packet with an entropy value has that
+  // of both.
+  std::uint32_t next(std::uint32_t flow, Ps sent_at, std::uint32_t at) {
     const Route &route = n_.routes[flow];
     const auto own = n_.scenario.routes.begin() + route.first;
     const std::uint32_t receiver = own[route.hops - 1];
@@ -44,21 +46,19 @@ public:
       return kNowhere;
     if (config_.spray)
       return first[random_.below(last - first)];
+    const auto ports = static_cast<std::uint64_t>(last - first);
+    if (config_.entropies > 0) {
+      const std::uint64_t flows_value = std::uint64_t{flow} << 16 | n_.entropy(flow, sent_at);
+      return first[static_cast<std::ptrdiff_t>(mixed(flows_value << 20 | at) % ports)];
+    }
     for (std::uint32_t hop = 0; hop < route.hops; ++hop) {
       if (n_.fabric.ports()[own[hop]].node == at && std::find(first, last, own[hop]) != last)
         return own[hop];
     }
-    return first[static_cast<std::ptrdiff_t>(mixed(flow, at) % static_cast<std::uint64_t>(last - first))];
+    return first[static_cast<std::ptrdiff_t>(mixed(std::uint64_t{flow} << 20 | at) % ports)];
   }
 
 private:
-  static std::uint64_t mixed(std::uint64_t flow, std::uint64_t at) { // SplitMix64's last steps
-    std::uint64_t z = (flow << 20 | at) + 0x9E3779B97F4A7C15;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9;
-    z = (z ^ z >> 27) * 0x94D049BB133111EB;
-    return z ^ z >> 31;
-  }
-
   const Network &n_;
   const RoutingConfig config_;
   std::size_t ways_ = 0, change_ = 0;

@@ -22,6 +22,8 @@ void Transport::on_control(Ps now, std::uint32_t way) {
   case ControlKind::nack:
     ++n_.counters.nacks;
     return on_nack(now, control.flow, control.value);
+  case ControlKind::trim:
+    return on_trim(now, control.flow, control.value);
   case ControlKind::cnp:
     ++n_.counters.cnps;
     ++n_.senders[control.flow].cnp_count;
@@ -94,6 +96,23 @@ void Transport::on_early(Ps now, const Control &control) {
     if (missing > 0)
       flows_.on_loss(now, flow, LossKind::skipped, missing * n_.net.payload_bytes, was_blocked);
     return;
+  }
+  if (was_blocked)
+    s.pace_at = std::max(s.pace_at, n_.ready_at(flow, now));
+  sending_.schedule(s);
+}
+
+// A header has come in the place of a packet (selective repeat): it is missing, and repeated at once.
+void Transport::on_trim(Ps now, std::uint32_t flow, std::uint32_t psn) {
+  Sender &s = n_.senders[flow];
+  const bool was_blocked = s.blocked();
+  if (!s.active || psn < s.acked_psn || !n_.scoreboard.trim(s, flow, psn))
+    return;
+  ++s.nack_count;
+  s.timed_at = now;
+  if (flows_.has_baseline(s)) {
+    const std::uint32_t less = psn + 1 == s.end_psn ? n_.last_is_short(flow) : 0;
+    return flows_.on_loss(now, flow, LossKind::trimmed, n_.net.payload_bytes - less, was_blocked);
   }
   if (was_blocked)
     s.pace_at = std::max(s.pace_at, n_.ready_at(flow, now));

@@ -20,6 +20,7 @@ private:
   void count_rtt(Ps now, const Control &ack);
   void on_early(Ps now, const Control &ack);
   void on_nack(Ps now, std::uint32_t flow, std::uint32_t psn);
+  void on_trim(Ps now, std::uint32_t flow, std::uint32_t psn);
 
   Network &n_;
   Sending &sending_;

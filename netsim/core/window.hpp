@@ -14,7 +14,9 @@ struct Counters {
   std::uint64_t data_sent = 0;     // packets that left a NIC, retransmissions included
   std::uint64_t data_arrived = 0;  // packets that reached a receiver, in order or not
   std::uint64_t data_in_order = 0; // packets delivered to the application
-  std::uint64_t data_dropped = 0;
+  std::uint64_t data_dropped = 0;  // headers of trimmed ones too
+  std::uint64_t trimmed = 0;       // to their headers, by switches
+  std::uint64_t headers = 0;       // that reached a receiver
   std::uint64_t probes_sent = 0;
   std::uint64_t probes_arrived = 0;
   std::uint64_t probes_dropped = 0;

@@ -37,10 +37,7 @@ void WindowSite::observe(std::uint32_t flow, Ps now, Knobs event) {
   event[rtt_ns] = f.rtt;
   event[acked_bytes] = f.acked;
   event[marked_bytes] = f.marked;
-  event[trimmed_bytes] = 0;
-  event[nacked_bytes] = f.nacked;
-  event[skipped_bytes] = f.skipped;
-  event[expired_bytes] = f.expired;
+  std::copy(f.lost.begin(), f.lost.end(), event.begin() + trimmed_bytes); // in the order of LossKind
   event[in_flight_bytes] = saturated(n_.in_flight_bytes(flow));
   event[path_id] = f.path;
 }
@@ -95,6 +92,7 @@ Pace WindowSite::start(std::uint32_t flow, Ps, const PathFacts &) {
 Pace WindowSite::on_ack(std::uint32_t flow, const Ack &ack) {
   Flow &f = flows_at_[flow];
   f.rtt = saturated(static_cast<std::uint64_t>(ack.rtt / kPsPerNs));
+  f.path = ack.path;
   count(f.acked, ack.bytes);
   count(f.marked, ack.marked ? ack.bytes : 0);
   return ask(flow, ack.now);
@@ -102,11 +100,9 @@ Pace WindowSite::on_ack(std::uint32_t flow, const Ack &ack) {
 
 Pace WindowSite::on_lost(std::uint32_t flow, const Loss &loss) {
   Flow &f = flows_at_[flow];
-  if (loss.kind != LossKind::expired) {
-    count(loss.kind == LossKind::nacked ? f.nacked : f.skipped, loss.bytes);
+  count(f.lost[static_cast<std::size_t>(loss.kind)], loss.bytes);
+  if (loss.kind != LossKind::expired)
     return ask(flow, loss.now);
-  }
-  count(f.expired, loss.bytes);
   f.held = true;
   expired_.emplace(loss.now + later_, flow);
   n_.loop.set(looks_, expired_.top().first);

@@ -8,6 +8,7 @@
 // way back later (`look`), and until then one packet is in flight at the most.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <queue>
@@ -72,9 +73,9 @@ private:
     std::uint32_t window = 0, rate_q20 = 0; // in force
     std::uint32_t rtt = 0, path = 0;        // of the newest ACK since the last event that was taken, ..
     std::uint32_t acked = 0, marked = 0;    // .. and what was counted since then: payload
-    std::uint32_t nacked = 0, skipped = 0, expired = 0;
-    bool held = false; // its timer has expired, and nothing was decided since
-    bool due = false;  // .. and it is to be asked
+    std::array<std::uint32_t, 4> lost{};    // .. by its LossKind
+    bool held = false;                      // its timer has expired, and nothing was decided since
+    bool due = false;                       // .. and it is to be asked
   };
 
   Pace pace(std::uint32_t flow) const;

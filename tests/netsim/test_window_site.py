@@ -12,7 +12,7 @@ from decision.ir.interfaces.flow_window import FLOW_WINDOW, FLOW_WINDOW_PACED
 from decision.ir.interpret import evaluate
 from decision.policy.algorithm import load_algorithm
 from decision.policy.nscc import NsccPath
-from netsim import Mix, Network, Part, Scenario, Simulation, assembly, baselines
+from netsim import Failure, Mix, Network, Part, Scenario, Simulation, assembly, baselines
 from netsim.cohorts import Cohort
 from netsim.devices import on_device
 from netsim.engines import Engines
@@ -104,6 +104,29 @@ def test_every_byte_is_told_once(transport: str, last_bytes: int) -> None:
     sent_last = round((sent * 1024 - total[-1]) / short) if short else 0
     assert total[-1] == sent * 1024 - sent_last * short
     assert short == 0 or sent_last >= 1
+
+
+def test_what_switches_trim_is_told_at_once_and_by_its_bytes() -> None:
+    """Two flows of 8 packets, of which a queue of four trims some (tests/netsim/test_trimming.py)."""
+    flows = tuple(Flow(host, 0, 8) for host in range(2))
+    simulation = run(window_of(8), Scenario("burst", 2, 1, flows), trim_bytes=4 * 1106)
+    records, trims = simulation.drain_records(), simulation.conservation()["trimmed"]
+    assert records["trimmed_bytes"].sum() == 1024 * trims > 0
+    assert sum(records[name].sum() for name in LOST[1:]) == 0
+    assert simulation.metrics()["timeouts"] == 0
+
+
+def test_a_flow_is_told_the_path_of_what_was_acknowledged() -> None:
+    """Values whose packets would cross a link that is down come back no more; the others do."""
+    network = {"entropy_values": 8, "reorder_packets": 64, "reroute_ps": MS}
+    link = Failure("leaf0-spine0", 100 * US, MS)
+    records = run(
+        window_of(90), "many-to-one:1@leaf-spine:2x1x4", until=MS, failures=(link,), **network
+    ).drain_records()
+    early, late = (set(records["path_id"][when]) for when in (records["t_ps"] < 100 * US, records["t_ps"] > 130 * US))
+    assert early == set(range(8))
+    assert 0 < len(late) < 8
+    assert records["skipped_bytes"].sum() > 0
 
 
 def test_marks_are_of_the_bytes_acknowledged() -> None:
