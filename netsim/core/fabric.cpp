@@ -54,7 +54,7 @@ bool Fabric::enqueue_scheduled(Port &port, Ps now, Ingress from, Ps duration, Pa
   return true;
 }
 
-// A header, as long as a probe, stands before all packets; it takes room in the buffer, and is dropped without.
+// A header, as long as a probe, goes before the packets that wait; it takes room in the buffer, and is dropped without.
 bool Fabric::enqueue_header(Port &port, Ps now, Ingress from, Packet &packet) {
   const auto headers = static_cast<std::uint8_t>(classes_.size());
   const Ps duration = header_bytes_ * port.ps_per_byte;

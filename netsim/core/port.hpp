@@ -40,6 +40,10 @@ struct Red {
   }
 };
 
+// Headers that go before a packet that waits. Without a limit senders that repeat at once fill the link with headers:
+// NDP's switches take turns of 10 to 1 for that reason (Handley et al., SIGCOMM 2017).
+inline constexpr std::uint32_t kMostHeadersInARow = 10;
+
 // A packet that waits in a queue, and the link it came over.
 struct Held {
   Packet packet;
@@ -86,12 +90,14 @@ struct Port {
   std::uint64_t dropped = 0; // data packets
   SentBytes lost;            // that had left when the link failed (FIFO)
 
-  // Ports that pick: a queue a class, and where packets are trimmed one behind them for headers, which go first.
+  // Ports that pick: a queue a class, and where packets are trimmed one behind them for headers, which go first, ten to
+  // a packet.
   std::vector<ClassQueue> queues;
   std::uint8_t paused = 0; // a bit a class
   bool up = true;          // its link
   bool busy = false;
   std::uint32_t turn = 0;
+  std::uint32_t headers_in_a_row = 0; // sent
   std::uint32_t sending_bytes = 0;
   std::uint32_t sending_from = 0; // the link that the packet under way came over
   std::uint8_t sending_class = 0;
@@ -138,8 +144,18 @@ struct Port {
 
   // The queue whose first packet is sent next; -1: none may be.
   int pick(const std::vector<ClassConfig> &classes, std::uint32_t quantum) {
-    if (queues.size() > classes.size() && !queues.back().packets.empty())
+    const bool headers = queues.size() > classes.size() && !queues.back().packets.empty();
+    if (headers && headers_in_a_row < kMostHeadersInARow) {
+      ++headers_in_a_row;
       return static_cast<int>(classes.size());
+    }
+    headers_in_a_row = 0;
+    const int klass = pick_class(classes, quantum);
+    return headers && klass < 0 ? static_cast<int>(classes.size()) : klass;
+  }
+
+private:
+  int pick_class(const std::vector<ClassConfig> &classes, std::uint32_t quantum) {
     const auto ready = [&](std::uint32_t c) { return (paused >> c & 1) == 0 && !queues[c].packets.empty(); };
     const auto n = static_cast<std::uint32_t>(classes.size());
     bool weighted = false;

@@ -65,6 +65,18 @@ def test_headers_that_find_no_room_are_dropped() -> None:
     assert simulation.conservation()["holds"]
 
 
+def test_headers_do_not_starve_packets() -> None:
+    """Hosts that send whole windows again at once make more headers than the link carries."""
+    scenario = Scenario("crowd", 64, 1, tuple(Flow(host, 0, 0) for host in range(64)))
+    network = Network(trim_bytes=100_000, transport="selective-repeat")
+    simulation = Simulation(scenario, baselines.by_name("dcqcn"), seed=1, network=network)
+    simulation.run(MS)
+    simulation.reset_window()
+    simulation.run(3 * MS)
+    headers = 10 * 84 / (10 * 84 + 1106)
+    assert counts(simulation)["data_arrived"] * PACKET / (2 * MS) == pytest.approx(1 - headers, rel=0.01)
+
+
 @given(
     hosts=st.integers(2, 6),
     packets=st.sampled_from([1, 17, 300, 900]),
