@@ -21,7 +21,14 @@ from decision.artefact.manifest import Manifest, Opened, of_kind
 from decision.artefact.quantity import LINE_FRACTION, RATE_BPS, SIZE_BYTES, TIME_PS, parse
 from decision.artefact.suggest import choices
 from decision.ir.interface import STORAGE_BYTES
-from decision.ir.interfaces.flow_rate import CONGESTION_GAIN, GAIN_BITS, LINE_RATE_Q30, RTT_BITS, base_rtt_recip_q42
+from decision.ir.interfaces.flow_rate import (
+    CONGESTION_GAIN,
+    GAIN_BITS,
+    LINE_RATE_Q30,
+    RTT_BITS,
+    RTT_SLACK,
+    base_rtt_recip_q42,
+)
 from decision.ir.program import Op
 from decision.policy.deciders import Pupil, decider_kind, load_decider
 from decision.policy.target import RATIOS, congestion_gain_q28
@@ -48,7 +55,7 @@ class Word:
     @property
     def quantity(self) -> str:
         """Its name without the format."""
-        own = {"time_shift": "time_unit", CONGESTION_GAIN: "target_ratio"}
+        own = {"time_shift": "time_unit", CONGESTION_GAIN: "target_ratio", RTT_SLACK: "rtt_slack"}
         return own.get(self.name) or re.sub(r"(_recip)?_q\d+$|_bytes$", "", self.name)
 
 
@@ -111,7 +118,8 @@ def chosen(words: tuple[Word, ...], now: Mapping[str, int], texts: Mapping[str, 
         said[word.name] = name
     if "time_shift" in said and "base_rtt_recip_q42" in by_name and "base_rtt_recip_q42" not in said:
         raise InputError("time_unit changes what base_rtt is counted in; set base_rtt too")
-    order = sorted(said, key=lambda name: name == "base_rtt_recip_q42")  # after the unit that it is counted in
+    # In the order in which they say the unit of those after them.
+    order = sorted(said, key=lambda name: (name == "base_rtt_recip_q42") + 2 * (name == RTT_SLACK))
     for name in order:
         word, text = by_name[name], texts[said[name]]
         if said[name] == word.name and word.quantity != word.name:
@@ -121,10 +129,15 @@ def chosen(words: tuple[Word, ...], now: Mapping[str, int], texts: Mapping[str, 
             if "time_shift" in values and "time_shift" not in said:
                 values["time_shift"] = time_shift(base_rtt_ns)
             values[name] = base_rtt_recip_q42(max(base_rtt_ns >> values.get("time_shift", 0), 1))
+        elif name == RTT_SLACK:
+            slack_ns = _scaled(word.quantity, text, TIME_PS, Fraction(1, 1000), "900 ns")
+            values[name] = slack_ns >> values.get("time_shift", 0)
         else:
             values[name] = _read(word, text)
         if not word.low <= values[name] <= word.high:
             raise InputError(f"{said[name]}={text} is out of range: {_range(word, values)}")
+    if values.get(RTT_SLACK) and RTT_SLACK not in said and values.get("time_shift", 0) != now.get("time_shift", 0):
+        raise InputError("the unit of time changes, in which rtt_slack is counted too; set rtt_slack")
     check(words, values)
     return values
 
@@ -173,6 +186,8 @@ def told(word: Word, values: Mapping[str, int]) -> str:
         return f"{2**42 / max(value, 1) * 2 ** values.get('time_shift', 0) / 1000:.6g} us"
     if word.unit == "2^n ns":
         return f"{2**value} ns"
+    if word.name == RTT_SLACK:
+        return f"{value << values.get('time_shift', 0)} ns"
     if word.name == CONGESTION_GAIN:
         return f"{(2**GAIN_BITS / max(value, 1)) ** 0.5:.6g} x"
     if word.unit == "0 or 1":

@@ -91,7 +91,7 @@ def made(
     Flows of a fabric are read as their policy assumes: what it decides in a state depends on no base RTT, and the
     shipped students are fitted to these states."""
     in_fabric = deployment.flows is None and read_scenario(scenario).fabric is not None
-    places = {} if in_fabric else deployment.places(scenario, seed, duration_ps)
+    places = {} if in_fabric else deployment.places(scenario, seed, duration_ps, interface)
     trajectories = Trajectories.of(records, interface, places)
     return Rollout(scenario, seed, replace(trajectories, network=f"{scenario}, seed {seed}"))
 

@@ -76,11 +76,12 @@ class ArrayEnv(Measured):
         probes: Probes | None = None,
         device_rate: bool = False,
         acks: bool = False,
+        rtt_slack: bool = False,
     ) -> None:
         """``in_flight``: what a flow may have in flight follows its rate so, whoever sets that. ``probes``: when flows
         ask for their RTT, where the network does not decide that. ``device_rate``: batches and records have the NIC's
         own rate in force, and decisions go on from it (decision/policy/device_rate.py). ``acks``: they have what was
-        acknowledged, and every packet is."""
+        acknowledged, and every packet is. ``rtt_slack``: flows know the network's longest base RTT and their slack."""
         if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
             raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
         check_until(0, duration_ps)
@@ -89,7 +90,7 @@ class ArrayEnv(Measured):
         self.network = assembly.place(self.scenario, asked)[1]
         self.duration_ps = duration_ps
         self.rate_min_q30, self.rate_max_q30 = rate_min_q30, rate_max_q30
-        told = {"in_flight": in_flight is not None, "device_rate": device_rate, "acks": acks}
+        told = {"in_flight": in_flight is not None, "device_rate": device_rate, "acks": acks, "rtt_slack": rtt_slack}
         self.interfaces = (flow_interface([option for option, on in told.items() if on]),)
         self._in_flight = None if in_flight is None else self._params(in_flight, asked)
         flows = len(self.scenario.flows)
@@ -157,7 +158,7 @@ class ArrayEnv(Measured):
     def _params(self, in_flight: InFlight, asked: Network) -> dict[str, NDArray[np.uint32]]:
         """Returns the parameters of each flow, by what is known of its path."""
         where = assembly.paths(self.scenario, *assembly.place(self.scenario, asked))
-        return where.params(in_flight)
+        return where.params(self.interfaces[0], in_flight)
 
     def _capped(self, rate_q30: NDArray[np.uint32], flow: NDArray[np.integer]) -> NDArray[np.uint32] | None:
         """The bytes that flows [N] at these rates may have in flight; None where the network alone says that."""

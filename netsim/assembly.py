@@ -218,12 +218,13 @@ def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
     """Returns what its flows know of their place in the network; one switch gives it as a fabric does. InputError where
     a base RTT is longer than any that a device can be told."""
     rtts_ns = np.rint(fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver")) / NS)
-    if (longest := int(rtts_ns.max(initial=0))) >= 1 << RTT_BITS:
+    longest_ns = int(max(rtts_ns.max(initial=0), np.rint(fabric.base_rtt_ps / NS)))
+    if longest_ns >= 1 << RTT_BITS:
         raise InputError(
-            f"network: a flow's base RTT is {longest / 1e6:g} ms, and a policy can be told up to "
+            f"network: a base RTT is {longest_ns / 1e6:g} ms, and a policy can be told up to "
             f"{(1 << RTT_BITS) / 1e6:.3g} ms; lower base_rtt_ps, or take a baseline"
         )
-    return Paths(rtts_ns.astype(np.uint32), net.link_gbps)
+    return Paths(rtts_ns.astype(np.uint32), net.link_gbps, longest_ns)
 
 
 def windows_in(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> WindowPaths:

@@ -49,11 +49,13 @@ class Deployment:
         """Returns the place of their decisions among an outcome's records."""
         return 0 if self.flows is None else 1
 
-    def places(self, scenario: str, seed: int, duration_ps: int) -> dict[str, NDArray[np.uint32]]:
-        """Returns what each agent in question knows of the network, by name [agents]."""
+    def places(
+        self, scenario: str, seed: int, duration_ps: int, flows: Interface = FLOW_RATE
+    ) -> dict[str, NDArray[np.uint32]]:
+        """Returns what each agent in question knows of the network, by name [agents]. ``flows``: interface of flows."""
         drawn = instantiate(scenario, seed, duration_ps, self.network)
         if self.flows is None:
-            return paths(drawn, *place(drawn, self.network)).places()
+            return paths(drawn, *place(drawn, self.network)).places(flows)
         return dict(facts_in(drawn, self.network, self.interface, self.period_ps, seed).known())
 
     def trial(

@@ -145,7 +145,7 @@ class NativePolicy:
             core.draw(self.draw)
         if self.explore_trigger is not None:
             core.explore_trigger(*self.explore_trigger)
-        for name, values in (where.known() if where is not None else {}).items():
+        for name, values in (where.known(self.interface) if where is not None else {}).items():
             core.set_known(list(self.policy.observation.known).index(name), values.astype(np.float64))
         if _asks_programs(self.policy):
             for param, each in _params_of(self.interface, where, self.policy.in_flight):
@@ -381,7 +381,7 @@ def _params_of(
     if where is None:
         return []
     if isinstance(where, Paths):
-        params: Mapping[str, NDArray[np.uint32]] = where.params(in_flight)
+        params: Mapping[str, NDArray[np.uint32]] = where.params(interface, in_flight)
     else:
         params = where.params(algorithm) if isinstance(where, WindowPaths) else where.values
     return [(interface.param_names.index(name), values) for name, values in params.items()]

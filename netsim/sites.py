@@ -11,7 +11,7 @@ from decision.artefact.errors import InputError
 from decision.ir.formats import U32_MAX
 from decision.ir.interface import Interface
 from decision.ir.interfaces import INTERFACES
-from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, base_rtt_recip_q42
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, RTT_SLACK, base_rtt_recip_q42
 from decision.policy.algorithm import Algorithm
 from decision.policy.in_flight import InFlight, before_the_first_decision
 from decision.policy.nscc import NsccPath
@@ -25,23 +25,30 @@ SITES = tuple(interface.name for interface in INTERFACES.values() if interface.s
 @dataclass(frozen=True)
 class Paths:
     """Knowledge of flows about their network, which need not be the one that their policy was made for: as RL-CC's
-    equation 5 has it, each its own base RTT [flows]; and the rate of their NICs."""
+    equation 5 has it, each its own base RTT [flows]; the rate of their NICs; and the network's longest base RTT."""
 
     base_rtt_ns: NDArray[np.uint32] = field(repr=False)
     link_gbps: int
+    longest_ns: int
 
-    def known(self) -> dict[str, NDArray[np.uint32]]:
-        """Returns what a teacher knows of them [flows]."""
-        return {"base_rtt_ns": self.base_rtt_ns}
+    def known(self, interface: Interface) -> dict[str, NDArray[np.uint32]]:
+        """Returns what a teacher knows of them [flows]: with a slack the base RTT is the network's longest."""
+        if RTT_SLACK not in interface.param_names:
+            return {"base_rtt_ns": self.base_rtt_ns}
+        longest = np.full_like(self.base_rtt_ns, self.longest_ns)
+        return {"base_rtt_ns": longest, RTT_SLACK: longest - self.base_rtt_ns}
 
-    def places(self) -> dict[str, NDArray[np.uint32]]:
+    def places(self, interface: Interface) -> dict[str, NDArray[np.uint32]]:
         """Returns what a teacher and a student know of them, to read records by (decision.policy.records) [flows]."""
-        return self.known() | self.params()
+        return self.known(interface) | self.params(interface)
 
-    def params(self, in_flight: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:
+    def params(self, interface: Interface, in_flight: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:
         """The operator's parameters that follow [flows]; of a cap of what is in flight, too."""
         each, back = np.unique(self.base_rtt_ns, return_inverse=True)
         of_each: list[dict[str, int]] = [{"base_rtt_recip_q42": base_rtt_recip_q42(int(ns))} for ns in each]
+        if RTT_SLACK in interface.param_names:
+            recip = base_rtt_recip_q42(self.longest_ns)
+            of_each = [{"base_rtt_recip_q42": recip, RTT_SLACK: self.longest_ns - int(ns)} for ns in each]
         if in_flight is not None:
             of_each = [
                 p | in_flight.params(int(ns), self.link_gbps * 10**9) for p, ns in zip(of_each, each, strict=True)
@@ -82,7 +89,7 @@ class SiteFacts:
     agents: int
     values: Mapping[str, NDArray[np.uint32]] = field(repr=False)
 
-    def known(self) -> Mapping[str, NDArray[np.uint32]]:
+    def known(self, interface: Interface | None = None) -> Mapping[str, NDArray[np.uint32]]:
         """Returns what a teacher knows of them [agents]."""
         return self.values
 

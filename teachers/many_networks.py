@@ -29,8 +29,9 @@ class ManyNetworks:
         self.networks = [task.start(seed) for task, seed in zip(tasks, seeds, strict=True)]
         sizes = [task.flows for task in tasks]
         self.first = np.concatenate([[0], np.cumsum(sizes)])
-        each = [network.places()["base_rtt_ns"] for network in self.networks]
-        self.base_rtt_ns = np.concatenate(each).astype(np.float64)
+        each = [network.places() for network in self.networks]
+        told = [name for name in self.task.observation.known if name in each[0]]
+        self.known = {name: np.concatenate([places[name] for places in each]).astype(np.float64) for name in told}
         self.rows = np.tile(self.task.initial_row(), (int(self.first[-1]), 1))
         self.multiplier = np.ones(int(self.first[-1]))
         self._batches: list[Batch | None] = [network.recv() for network in self.networks]
@@ -70,7 +71,7 @@ class ManyNetworks:
         event = {name: column(name) for name in observation.agents.event_names}
         before = {"action": (self.multiplier[self.flow] - 1.0) * 2.0**ACTION_BITS}
         known: dict[str, NDArray[np.float64] | float] = dict(observation.known)
-        known["base_rtt_ns"] = self.base_rtt_ns[self.flow]
+        known |= {name: values[self.flow] for name, values in self.known.items()}
         read = Reading(event, known, column("rate_q30"), before)
         newest = self.task.features(read)
         self.observed = np.concatenate([newest, self.rows[self.flow, : -newest.shape[1]]], axis=1)

@@ -82,18 +82,22 @@ class Signal(Expression):
 
 @dataclass(frozen=True)
 class Elapsed(Expression):
-    """From one timestamp of the event to another; both wrap."""
+    """From one timestamp of the event to another; both wrap. ``slack``: a parameter by which it is longer."""
 
     later: str
     earlier: str
     name: str
+    slack: str = ""
 
     def floats(self, t: TapeBuilder) -> int:
-        return t.elapsed(self.later, self.earlier)
+        elapsed = t.elapsed(self.later, self.earlier)
+        return t.step(FloatOp.ADD, elapsed, t.known(self.slack)) if self.slack else elapsed
 
     def integers(self, n: Nodes) -> int:
-        both = n.b.event(self.later), n.b.event(self.earlier)
-        return n.b.add(Op.WRAP_SUB, both, 0, self.name, "wraps with both")
+        later, earlier = n.b.event(self.later), n.b.event(self.earlier)
+        if self.slack:
+            earlier = n.b.add(Op.WRAP_SUB, (earlier, n.b.param(self.slack)), 0, "", "sooner by the slack")
+        return n.b.add(Op.WRAP_SUB, (later, earlier), 0, self.name, "wraps with both")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 from decision.ir.interfaces.flow_rate import FLOWS, OPTIONS, TARGET_RATIO, flow_interface
 
 FLOW_NAMES = tuple(flow.name for flow in FLOWS)
-OBSERVED = ("device_rate", TARGET_RATIO, "acks")
+OBSERVED = ("device_rate", TARGET_RATIO, "acks", "rtt_slack")
 """Options that keys of the observation ask for."""
 
 

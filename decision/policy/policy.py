@@ -56,6 +56,7 @@ from decision.ir.interfaces.flow_rate import (
     LINE_RATE_Q30,
     MIN_BASE_RTT_NS,
     RTT_BITS,
+    RTT_SLACK,
     TARGET_RATIO,
     base_rtt_recip_q42,
     flow_interface,
@@ -85,7 +86,8 @@ class Observation(Strict):
     """Features in order, the window of decisions, and what is assumed of the place: of a flow its path, of other agents
     the values of the operator's parameters. ``device_rate``: flows are told of their NIC's own rate in force;
     ``target_ratio``: the target is an operator's parameter, and so many times the trained one; ``acks``: flows are told
-    what was acknowledged, and how much of it by ACKs that echo an ECN mark."""
+    what was acknowledged, and how much of it by ACKs that echo an ECN mark; ``rtt_slack``: an RTT counts so much longer
+    as the flow's base RTT is shorter than ``base_rtt``."""
 
     interface: str = Field(default=FLOW_RATE.name, exclude_if=lambda name: name in FLOW_NAMES)
     """Interface of the agents: signals, parameters and knobs."""
@@ -103,6 +105,8 @@ class Observation(Strict):
     """Operator's target over the trained one; makes the target a parameter."""
     acks: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda told: not told)
     """Flows are told what was acknowledged."""
+    rtt_slack: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda told: not told)
+    """RTTs count longer by the flow's slack: base_rtt less the base RTT of its own path."""
     params: dict[str, Annotated[int, Field(strict=True)]] = Field(
         default_factory=dict, exclude_if=lambda params: not params
     )
@@ -194,7 +198,8 @@ class Observation(Strict):
         """Returns what a teacher knows of its agent's place, by name."""
         if self.base_rtt is None:
             return dict(self.params)
-        return {"base_rtt_ns": self.base_rtt} | ({} if self.target_ratio is None else {TARGET_RATIO: self.target_ratio})
+        ratio = {} if self.target_ratio is None else {TARGET_RATIO: self.target_ratio}
+        return {"base_rtt_ns": self.base_rtt} | ratio | ({RTT_SLACK: 0.0} if self.rtt_slack else {})
 
     @property
     def size(self) -> int:
@@ -291,6 +296,7 @@ class Header(Strict):
             **({} if self.start is None else self.start.params()),
             **({} if self.in_flight is None else self.in_flight.params(seen.base_rtt, seen.line_rate)),
             **({} if seen.target_ratio is None else {CONGESTION_GAIN: congestion_gain_q28(seen.target_ratio)}),
+            **({RTT_SLACK: 0} if seen.rtt_slack else {}),
         }
 
 

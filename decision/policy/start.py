@@ -46,6 +46,7 @@ from decision.ir.interfaces.flow_rate import (
     INFLATION_BITS,
     INFLATIONS,
     LINE_RATE_Q30,
+    RTT_SLACK,
     Phase,
     flow_interface,
 )
@@ -281,7 +282,9 @@ def finish_start(b: ProgramBuilder, nodes: Step, rate: int) -> int:
 
 def start_program(start: Start, place: Place) -> tuple[Program, Step]:
     """The start alone: what evaluators of another body (a teacher's network in floats) ask of each event."""
-    told = ["device_rate"] if DEVICE_RATE in place.interface.event_names else []
-    b = ProgramBuilder(Forest((), (), (0,), 0), flow_interface(["start", *told]))
+    whole = place.interface
+    told = {"device_rate": DEVICE_RATE in whole.event_names, "rtt_slack": RTT_SLACK in whole.param_names}
+    options = ["start", *(option for option, there in told.items() if there)]
+    b = ProgramBuilder(Forest((), (), (0,), 0), flow_interface(options))
     nodes = step(b, start, place)
     return b.finish(finish_start(b, nodes, within_limits(b, nodes.held))), nodes

@@ -30,7 +30,8 @@ class Episode:
         flows = task.flows
         self.task = task
         self.arrays = task.start(seed)
-        self._base_rtt_ns = self.arrays.places()["base_rtt_ns"].astype(np.float64)
+        places = self.arrays.places()
+        self._known = {name: places[name].astype(np.float64) for name in task.observation.known if name in places}
         self.observations = np.tile(task.initial_row(), (flows, 1))
         self.decides = np.zeros(flows, dtype=np.bool_)  # the flow has a decision to make now
         self.rewards = np.zeros(flows, dtype=np.float64)  # of the decision before; 0 where none is due
@@ -70,7 +71,7 @@ class Episode:
         self.step[flow], self.t_ps[flow] = batch.step, batch.t_ps
 
         known: dict[str, NDArray[np.float64] | float] = dict(self.task.observation.known)
-        known["base_rtt_ns"] = self._base_rtt_ns[flow]
+        known |= {name: values[flow] for name, values in self._known.items()}
         read = _reading(batch, self._multiplier[flow], known)
         newest = self.task.features(read)
         older = self.observations[flow, : -newest.shape[1]]

@@ -75,6 +75,7 @@ class Task:
             rate_initial_q30=self.limits.rate_initial,
             device_rate=self.observation.device_rate,
             acks=self.observation.acks,
+            rtt_slack=self.observation.rtt_slack,
         )
 
     # --- the observation: a row of window x features, newest decision first -------------------------------------------

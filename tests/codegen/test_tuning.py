@@ -106,6 +106,21 @@ def test_forty_base_rtts_are_told_apart(base_rtt_ns: int, shift: int) -> None:
     assert shift == 10 or base_rtt_ns * 40 >> shift < 1 << 22
 
 
+def test_a_slack_is_counted_in_the_unit_of_time() -> None:
+    words = (
+        Word("base_rtt_recip_q42", "2^42 / ns", 1 << 20, 2**32 - 1, 1 << 29),
+        Word("rtt_slack_ns", "ns", 0, 2**22 - 1, 0),
+        Word("time_shift", "2^n ns", 0, 10, 0),
+    )
+    near = chosen(words, {}, {"rtt_slack": "4 us", "base_rtt": "1121120 ns"})
+    assert (near["rtt_slack_ns"], near["time_shift"]) == (4000 >> 4, 4)
+    assert told(words[1], near) == "4000 ns"
+    with pytest.raises(InputError, match="set rtt_slack"):
+        chosen(words, near, {"base_rtt": "8192 ns"})
+    assert chosen(words, near, {"base_rtt": "8192 ns", "rtt_slack": "900 ns"})["rtt_slack_ns"] == 900
+    assert chosen(words[:2], {"rtt_slack_ns": 7}, {})["rtt_slack_ns"] == 7
+
+
 def test_the_target_is_set_in_units_of_the_trained_one() -> None:
     gain = Word("congestion_gain_q28", "1 / 2^28", *GAINS, 1 << 28)
     for ratio, kept in (("2 x", 1 << 26), ("1 x", 1 << 28), ("0.25 x", GAINS[1]), ("16 x", GAINS[0])):

@@ -38,7 +38,9 @@ def test_the_cap_is_that_of_the_rate(steering, scenario, start):
     if "@" in scenario:
         scene = at_random(scenario, 3, 8 * MS, Network())
         where = assembly.paths(scene, *assembly.place(scene, Network()))
-        line_q2 = where.params(teacher.policy.in_flight)["in_flight_line_q2"].astype(np.int64)[t.columns["flow"]]
+        line_q2 = where.params(teacher.interface, teacher.policy.in_flight)["in_flight_line_q2"].astype(np.int64)[
+            t.columns["flow"]
+        ]
         line_q2 = line_q2[:-1]
     same = t.position[1:] > 0
     rate = t.columns["rate_q30"][1:].astype(np.int64)

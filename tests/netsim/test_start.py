@@ -68,7 +68,7 @@ def paths_of(scenario, network):
     """As a simulation tells its flows."""
     scene = at_random(scenario, 3, 8 * MS, network)
     fabric, net = assembly.place(scene, network)
-    return assembly.paths(scene, fabric, net).params()["base_rtt_recip_q42"].astype(np.int64)
+    return assembly.paths(scene, fabric, net).params(FLOW_START)["base_rtt_recip_q42"].astype(np.int64)
 
 
 CONGESTED = {"kind": "rl_cc_congestion", "target": 0.064, "beta": 1.5, "scale": -12.5}

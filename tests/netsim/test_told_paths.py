@@ -81,13 +81,14 @@ def test_a_base_rtt_beyond_what_a_device_can_be_told_is_refused_for_policies_onl
     Simulation("many-to-one:2", steering(), seed=1, network=replace(far, base_rtt_ps=far.base_rtt_ps - NS))
 
 
+@pytest.mark.parametrize("slack", [False, True], ids=["", "slack"])
 @pytest.mark.parametrize("scenario", ["many-to-one:3", "many-to-one:5@fat-tree:4"])
-def test_records_are_read_by_what_their_flows_were_told(scenario: str, steering: Steering) -> None:
+def test_records_are_read_by_what_their_flows_were_told(scenario: str, slack: bool, steering: Steering) -> None:
     """What the network saw at each flow's last decision is the last of its rows."""
-    who = steering()
+    who = steering(observation={"rtt_slack": slack})
     simulation = Simulation(scenario, who, seed=2, duration_ps=MS, record=True, network=FAR)
     simulation.run(MS)
-    places = Deployment(FAR).places(scenario, 2, MS)
+    places = Deployment(FAR).places(scenario, 2, MS, who.interface)
     assert {name: values.tolist() for name, values in simulation.places().items()} == {
         name: values.tolist() for name, values in places.items()
     }
@@ -103,6 +104,40 @@ def test_records_are_read_by_what_their_flows_were_told(scenario: str, steering:
     assert (integers != elsewhere).any()
     each = dict(zip(places["base_rtt_ns"].tolist(), places["base_rtt_recip_q42"].tolist(), strict=True))
     assert each == {ns: base_rtt_recip_q42(ns) for ns in each}
+
+
+SLACK = {"observation": {"rtt_slack": True}}
+FABRIC = "many-to-one:5@fat-tree:4"
+
+
+def test_with_a_slack_all_flows_of_a_fabric_share_one_base_rtt(steering: Steering) -> None:
+    plain, slack = (
+        Simulation(FABRIC, steering(**changes), seed=2, duration_ps=MS, network=FAR).places() for changes in ({}, SLACK)
+    )
+    assert len(set(plain["base_rtt_ns"].tolist())) > 1
+    assert len(set(slack["base_rtt_ns"].tolist())) == 1
+    assert (slack["base_rtt_ns"] - slack["rtt_slack_ns"]).tolist() == plain["base_rtt_ns"].tolist()
+    assert set(slack["base_rtt_recip_q42"].tolist()) == {base_rtt_recip_q42(int(slack["base_rtt_ns"][0]))}
+
+
+@pytest.mark.parametrize("start", [{}, {"start": {}, "in_flight": {}}], ids=["", "start"])
+def test_a_slack_changes_what_is_decided_in_fabrics_only(start: dict[str, Any], steering: Steering) -> None:
+    policies = steering(**start), steering(**start, **SLACK)
+    for scenario, alike in (("many-to-one:5", True), (FABRIC, False)):
+        one, other = (simulate(scenario, each, network=FAR, **WINDOW).metrics for each in policies)
+        assert (one == other) == alike
+
+
+def test_flows_outside_know_their_slack(steering: Steering) -> None:
+    who = steering(**SLACK)
+    task = Task(FABRIC, who.policy.observation, who.policy.action, duration_ps=MS, network=FAR)
+    episode = Episode(task, 1)
+    inside = Simulation(FABRIC, who, seed=1, duration_ps=MS, network=FAR)
+    while not episode.over:
+        seen = episode.observations.copy()
+        episode.answer(np.tanh(-0.1 * seen[:, 1]))
+    inside.run(MS)
+    np.testing.assert_allclose(seen, inside.observations(), rtol=1e-6)
 
 
 def test_flows_outside_observe_what_they_would_inside(steering: Steering) -> None:

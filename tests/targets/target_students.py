@@ -63,6 +63,7 @@ def with_options(student: Student, *names: str) -> Student:
     interface = flow_interface([name for name in names if name in OPTIONS])
     said: dict[str, object] = {"interface": interface.name, "device_rate": "device_rate" in names}
     said |= {"target_ratio": 2.0} if "target_ratio" in names else {}
+    said |= {"rtt_slack": True} if "rtt_slack" in names else {}
     observation = student.observation.model_copy(update=said)
     tables = {name: table for name, table in TABLES.items() if name in names}
     return student.with_parts(observation=observation, once_per_rtt="once_per_rtt" in names, **tables)
@@ -76,7 +77,7 @@ STUDENTS = {
 }
 STUDENTS["carrying"] = grown(CARRYING, 1, trees=6)
 STUDENTS["options"] = with_options(STUDENTS["rl_cc"], "start", "in_flight")
-STUDENTS["told"] = with_options(STUDENTS["rl_cc"], "device_rate")
+STUDENTS["told"] = with_options(STUDENTS["rl_cc"], "device_rate", "rtt_slack")
 STUDENTS["once"] = with_options(STUDENTS["counting"], "once_per_rtt")
 STUDENTS["all-once"] = with_options(STUDENTS["rl_cc"], "start", "in_flight", "once_per_rtt")
 STUDENTS["losing-once"] = with_options(STUDENTS["losing"], "once_per_rtt")

@@ -19,6 +19,7 @@ from flow_model import Flow
 from target_students import STUDENTS
 
 from decision.artefact.manifest import opened
+from decision.ir.interfaces.flow_rate import RTT_SLACK
 from decision.policy.once_per_rtt import decides_once
 
 CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding", "-std=c11", "-g", "-O2")
@@ -132,7 +133,11 @@ class Tuning:
 
     def words(self) -> list[int]:
         line = [self.line_rate & 0xFFFFFFFF, self.line_rate >> 32]
-        return [*self.params.values(), *line, self.start, self.shift, self.least, self.window]
+        params = [
+            *self.params.values(),
+            *([0] if len(self.params) % 2 else []),
+        ]  # 64 bits stand at a multiple of 8 bytes
+        return [*params, *line, self.start, self.shift, self.least, self.window]
 
     def of_new(self) -> dict[str, int]:
         """The parameters with the start of a new connection."""
@@ -267,6 +272,8 @@ def opened_wrongly(side: OnHost | InVm, student: str, *, connections: int = 60) 
         tuned.window = int(rng.choice([1, 4, 10, 1024]))
         base_us, tuned.shift = [(8, 0), (100, 0), (100, 4), (1000, 4)][rng.integers(4)]
         tuned.params |= {"base_rtt_recip_q42": 2**42 // max(1000 * base_us >> tuned.shift, 1)}
+        if RTT_SLACK in tuned.params:
+            tuned.params[RTT_SLACK] = int(rng.integers(0, 3)) * (1000 * base_us >> tuned.shift) // 8
         side.tune(tuned.words())
         mss = int(rng.choice([536, 1448, 8948]))
         sock, flow = SOCKS.get(student, TcpSock)(snd_cwnd=10, mss_cache=mss), Flow(STUDENTS[student].program())
@@ -286,7 +293,9 @@ def opened_wrongly(side: OnHost | InVm, student: str, *, connections: int = 60) 
             side.call("rlcc_pkts_acked", sock, AckSample(acked, rtt))
             side.call("rlcc_cong_control", sock, AckSample(acked, rtt))
             rate = before * (mss + 66) * 10**6 // rtt
-            late = (1000 * rtt >> tuned.shift) * tuned.params["base_rtt_recip_q42"] > 3 << 41
+            late = ((1000 * rtt >> tuned.shift) + tuned.params.get(RTT_SLACK, 0)) * tuned.params[
+                "base_rtt_recip_q42"
+            ] > 3 << 41
             if not (late or sock.lost_out or rate >= tuned.line_rate):
                 pacing = min(paced(min(2 * rate, tuned.line_rate), mss), most)
                 wanted = (before + min(acked, before), pacing)

@@ -53,7 +53,7 @@ def small_firmware(
     """Trees (just one) over the congestion now and at the last response, which a phase's step leaves for the next."""
     path = {"base_rtt": "8192 ns", "line_rate": "100 Gb/s", "rtt_max": "4 ms"}
     told = {"window": window, "features": features, "device_rate": "device_rate" in options}
-    told |= {"acks": "acks" in options}
+    told |= {"acks": "acks" in options, "rtt_slack": "rtt_slack" in options}
     told |= {"target_ratio": 2} if "target_ratio" in options else {}
     observation = Observation.model_validate({"interface": flow_interface(options).name, **path, **told})
     limits = Limits.model_validate({"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "25 %"})

@@ -6,6 +6,7 @@ are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of li
 ``OPTIONS`` are what a policy may ask for beyond that; each adds to the interface, and each set of them is one:
     start       the decision starts and brakes by itself (decision/policy/start.py): the operator tunes when, and the
                 context holds the flow's phase above its rate
+    rtt_slack   the operator says how much shorter a flow's path is than the base RTT
     in_flight   a second knob caps what is in flight, by the rate (decision/policy/in_flight.py)
     device_rate the event carries the NIC's own rate in force, where the device changes it
                 (decision/policy/device_rate.py)
@@ -42,6 +43,7 @@ RATES = (1, LINE_RATE_Q30)
 DEVICE_RATE = "device_rate_q20"
 CONGESTION_GAIN = "congestion_gain_q28"
 TARGET_RATIO = "target_ratio"
+RTT_SLACK = "rtt_slack_ns"
 ACKED = "acked_bytes"
 MARKED = "marked_bytes"
 
@@ -179,10 +181,7 @@ def _with_start(flow: Interface) -> Interface:
             Signal("brake_rate_q30", "line rate / 2^30", "highest rate of a flow that has just braked", settable=RATES),
             Signal("recover_until_q10", "base RTTs / 2^10", "RTT that ends the recovery", settable=INFLATIONS),
         ),
-        context=(
-            replace(flow.context[0], meaning=PHASED_RATE),
-            *flow.context[1:],
-        ),
+        context=(replace(flow.context[0], meaning=PHASED_RATE), *flow.context[1:]),
         new_phase=Phase.STARTING,
         phases=tuple((phase.name, int(phase)) for phase in Phase),
     )
@@ -227,15 +226,9 @@ GAINS = (1 << 20, 2**32 - 2**4)
 
 
 def _with_target_ratio(flow: Interface) -> Interface:
-    meaning = "(trained target / target)^2; 2^28: as trained"
-    gain = Signal(
-        CONGESTION_GAIN,
-        f"1 / 2^{GAIN_BITS}",
-        meaning,
-        levels=(GAINS[0], 1 << 26, 1 << GAIN_BITS, 1 << 30, GAINS[1]),
-        factors=(1 << GAIN_BITS,),
-        settable=GAINS,
-    )
+    unit, meaning = f"1 / 2^{GAIN_BITS}", "(trained target / target)^2; 2^28: as trained"
+    levels = (GAINS[0], 1 << 26, 1 << GAIN_BITS, 1 << 30, GAINS[1])
+    gain = Signal(CONGESTION_GAIN, unit, meaning, levels=levels, factors=(1 << GAIN_BITS,), settable=GAINS)
     return replace(flow, params=(*flow.params, gain))
 
 
@@ -260,8 +253,15 @@ def _with_acks(flow: Interface) -> Interface:
     return replace(flow, event=(*event, acked, marked), mixes=(*flow.mixes, ((f"event.{ACKED}", f"event.{MARKED}"),)))
 
 
+def _with_rtt_slack(flow: Interface) -> Interface:
+    meaning = "base RTT less that of the flow's own path: RTTs count so much longer"
+    slack = Signal(RTT_SLACK, "ns", meaning, levels=(1_024, 100_000), settable=(0, 2**RTT_BITS - 1))
+    return replace(flow, params=(*flow.params, slack))
+
+
 OPTIONS: dict[str, Callable[[Interface], Interface]] = {
     "start": _with_start,
+    "rtt_slack": _with_rtt_slack,
     "in_flight": _with_in_flight,
     "device_rate": _with_device_rate,
     "target_ratio": _with_target_ratio,

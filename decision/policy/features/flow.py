@@ -32,6 +32,7 @@ from decision.ir.interfaces.flow_rate import (
     GAIN_BITS,
     INFLATION_BITS,
     RATE_FRACTION_BITS,
+    RTT_SLACK,
     TARGET_RATIO,
 )
 from decision.policy.features.feature import Feature, Place
@@ -313,17 +314,18 @@ FEATURE_KINDS: dict[str, Any] = {
 
 def rtt_inflation(place: Place) -> Expression:
     """rtt / base_rtt with 10 fraction bits, of an RTT of at most rtt_max."""
-    rtt = AtMost(_rtt(), place.path.rtt_max_ns, "rtt_clamped_ns")
+    rtt = AtMost(_rtt(place), place.path.rtt_max_ns, "rtt_clamped_ns")
     return _over_base_rtt(rtt, "rtt_inflation_raw_q10")
 
 
 def rtt_over_base(place: Place) -> Expression:
     """rtt / base_rtt with 10 fraction bits: timestamps subtracted in uint32, times the reciprocal."""
-    return _over_base_rtt(_rtt(), "rtt_inflation_raw_q10")
+    return _over_base_rtt(_rtt(place), "rtt_inflation_raw_q10")
 
 
-def _rtt() -> Expression:
-    return Elapsed("response_ns", "request_sent_ns", "rtt_ns")
+def _rtt(place: Place) -> Expression:
+    slack = RTT_SLACK if RTT_SLACK in place.interface.param_names else ""
+    return Elapsed("response_ns", "request_sent_ns", "rtt_ns", slack)
 
 
 def queue_inflation(place: Place) -> Expression:
