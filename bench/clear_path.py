@@ -1,10 +1,10 @@
-"""A start with and without its row on clear paths, pair by pair: `docs/results/clear-path.md`.
+"""A start with and without its row on clear paths, and delays in one unit, pair by pair: `docs/results/clear-path.md`.
 
     python -m bench.clear_path [--seeds N] [--where PLACE]
 
-The teacher `robust-in-flight` as it is and with `[start.clear_path]`, in the same networks with the same seeds. First
-come the cells by which the table's values were chosen, then the suite `families`: what may be tuned on, and its
-held-out cells.
+The teacher `robust-in-flight` as it is, and with `[start.clear_path]` and `rtt_slack`, in the same networks with the
+same seeds. First come the cells by which the table's values were chosen, then the suite `families`: what may be tuned
+on, and its held-out cells.
 """
 
 import argparse
@@ -40,6 +40,7 @@ CHOSEN_BY = (
     StartCell("many-to-one:16", 30),
     StartCell("many-to-one:512", 40, 20),
     StartCell("many-to-one:256@fat-tree:4", 30),
+    StartCell("many-to-one:64@leaf-spine:4x16x3", 30),
     StartCell("all-to-all:4", 20, 5),
     StartCell("websearch:30%", 25, 5),
     StartCell("websearch:60%", 30),
@@ -77,11 +78,13 @@ def page(seeds: Sequence[int], place: Place | None) -> str:
     text = f"# A rate that doubles where the path is clear\n{made_by('python -m bench.clear_path')}\n\n"
     text += "The teacher `robust-in-flight` -> the same weights with [`[start.clear_path]`]"
     text += "(../reference/policy-toml.md#a-clear-path) (`robust-clear-path`: an RTT below 1.1 base RTTs and no NACK\n"
-    text += "double the rate), the same networks and seeds "
+    text += "double the rate) and [`rtt_slack`](../reference/policy-toml.md#one-unit-for-all-delays), the same\n"
+    text += "networks and seeds "
     text += f"({', '.join(map(str, seeds))}). Before -> after; in brackets the difference seed by seed\n"
     text += (
         "with the half-width of its 99 % interval. p99 is the latency's in us; a loss is in % of the data packets.\n"
     )
+    text += "Behind one switch all slacks are 0, and the clear path makes the whole difference; with `@` both count.\n"
     text += section("Cells by which the values were chosen", CHOSEN_BY, seeds, place)
     text += section(
         "Cells of the suite families that may be tuned on", [c for c in families if not c.held_out], seeds, place

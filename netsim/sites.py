@@ -25,7 +25,9 @@ SITES = tuple(interface.name for interface in INTERFACES.values() if interface.s
 @dataclass(frozen=True)
 class Paths:
     """Knowledge of flows about their network, which need not be the one that their policy was made for: as RL-CC's
-    equation 5 has it, each its own base RTT [flows]; the rate of their NICs; and the network's longest base RTT."""
+    equation 5 has it, each its own base RTT [flows]; and the rate of their NICs.
+
+    ``longest_ns``: the longest base RTT of the network, ns."""
 
     base_rtt_ns: NDArray[np.uint32] = field(repr=False)
     link_gbps: int

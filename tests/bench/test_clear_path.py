@@ -6,12 +6,13 @@ import pytest
 
 from bench import clear_path
 from bench.starts import StartCell
+from decision.policy.policy import Observation
 from netsim.places import InThisThread
 from rlcc.evaluation import suite
 from teachers.load import load
 
 
-def test_the_two_teachers_differ_in_the_row_alone() -> None:
+def test_the_two_teachers_differ_in_the_row_and_the_unit_of_delays_alone() -> None:
     plain, clear = (load(clear_path.ROOT / "fixtures" / "teachers" / name) for name in clear_path.TEACHERS)
     assert {name: array.tobytes() for name, array in plain.weights.items()} == {
         name: array.tobytes() for name, array in clear.weights.items()
@@ -21,7 +22,11 @@ def test_the_two_teachers_differ_in_the_row_alone() -> None:
     assert plain.policy.start.clear_path is None
     assert clear.policy.start.clear_path is not None
     assert plain.policy.start == clear.policy.start.model_copy(update={"clear_path": None})
-    assert plain.policy.header.model_copy(update={"start": clear.policy.start}) == clear.policy.header
+    observation = plain.policy.observation.model_dump(mode="json") | {"rtt_slack": True}
+    observation["interface"] = clear.policy.observation.interface
+    changed = {"start": clear.policy.start, "observation": Observation.model_validate(observation)}
+    assert plain.policy.observation != clear.policy.observation
+    assert plain.policy.header.model_copy(update=changed) == clear.policy.header
 
 
 def test_nothing_was_chosen_by_a_held_out_cell() -> None:
