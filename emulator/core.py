@@ -139,7 +139,7 @@ def _build(rtl: Rtl, folder: Path) -> None:
     made = sorted(model.glob("*.cpp"), key=lambda path: path.stat().st_size)
     slow = [path for path in made if path.stem.endswith(SLOW)]
     fast = [bench / "stream.cpp", bench / "decider.cpp", *(path for path in made if path not in slow)]
-    # Most of a file's compilation is Verilator's headers, so what is alike is compiled as one, but for large files more.
+    # Most of a file's compilation is Verilator's headers: what is alike is compiled as one, but for more large files.
     groups = {"core": fast, f"core{SLOW}": slow}
     for name, paths in list(groups.items()):
         large = [path for path in paths if path.stat().st_size > LARGE_BYTES][1:]
