@@ -1,8 +1,8 @@
-"""Which policy to take where: three of ours beside six baselines in the suite `families`: `docs/results/families.md`.
+"""Which policy to take where: three of ours next to six baselines in the suite `families`: `docs/results/families.md`.
 
     python -m bench.families [--where PLACE]
 
-Runs are kept in build/families-page, so that a stopped command goes on. What was tuned on and what was held out are
+Runs are kept in build/families-page, so that a stopped command goes on. Cells that were tuned on and cells held out are
 told apart; a cell is won, level, mixed or lost as in the page of `rlcc evaluate --suite`.
 """
 
@@ -154,7 +154,7 @@ def page(of: suite.Suite) -> str:
     judged = judge(summary.rows(results), of)
     text = f"# Which policy where\n{made_by('python -m bench.families')}\n\n"
     text += "Teachers in the suite `families`, seeds " + ", ".join(map(str, of.seeds))
-    text += ", beside six baselines with their [presets](../reference/baselines.md). A pair is a\n"
+    text += ", next to six baselines with their [presets](../reference/baselines.md). A pair is a\n"
     text += "cell and a baseline: won / level / mixed / lost, as "
     text += "[the page of the suite full](standing.md) says what these are.\n"
     text += "*From line rate* is the same firmware, whose operator has set `rate_initial_q30` to line rate.\n\n"

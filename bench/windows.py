@@ -73,7 +73,7 @@ ROUNDS = (
 
 @dataclass(frozen=True)
 class WindowScene:
-    """Where a contender runs, in which of the networks, and the metrics that are shown (heading, decimals)."""
+    """A contender's scenarios, their networks, and the metrics that are shown (heading, decimals)."""
 
     name: str
     scenario: str

@@ -7,7 +7,7 @@
     }
     const uint32_t window_after = (adjusts != 0U) ? window_grown : window_stepped;
 
-Where the condition is false, no select by it takes the results, whatever they hold.
+If the condition is false, no select by it takes the results, whatever they hold.
 """
 
 from collections.abc import Callable, Collection, Iterable

@@ -99,8 +99,9 @@ def side_by_side(
     later: bool = False,
 ) -> SideBySide:
     """Runs student and teacher with all seeds, compared until the student is further off than ``limit`` times the
-    tolerance (distill.racing); ``last``: the standing of the last student that was compared; ``later``: the teacher
-    runs beside them a second time and decides ``LATER_PS`` later.
+    tolerance (distill.racing); ``last``: the standing of the last student that was compared.
+
+    If ``later``, the teacher runs beside them a second time and decides ``LATER_PS`` later.
 
     The student's decisions are recorded in every network of ``networks.learn``, also where it was given up before.
     The teacher's are not: it has rollouts of its own.

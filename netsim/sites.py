@@ -68,7 +68,7 @@ class WindowPaths:
     link_gbps: int
     network_rtt_ns: int
 
-    def known(self) -> dict[str, NDArray[np.uint32]]:
+    def known(self, interface: Interface | None = None) -> dict[str, NDArray[np.uint32]]:
         """Returns what the network says of each [flows]."""
         return {"mtu_bytes": self.mtu_bytes, "path_rtt_ns": self.path_rtt_ns}
 

@@ -1,1 +1,1 @@
-"""What a window's policy would have done with recorded sends and completions (`rlcc observe`)."""
+"""The decisions that a window's policy would have made with recorded sends and completions (`rlcc observe`)."""

@@ -1,4 +1,4 @@
-"""What a function may not do ends it and is named. No RTL is needed."""
+"""A function that does what it may not is ended, and its fault is named. No RTL is needed."""
 
 import pytest
 from programs import FAULTS, LOOPS, WAYS, engine, function, inputs, linked

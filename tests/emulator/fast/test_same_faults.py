@@ -1,4 +1,4 @@
-"""What a function may not do ends it on both machines at the same call, in the same words."""
+"""A function that does what it may not ends on both machines at the same call, in the same words."""
 
 import pytest
 from programs import FAULTS, LOOPS, WAYS, both, function, inputs, linked
