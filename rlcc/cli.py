@@ -46,7 +46,7 @@ COMMANDS = {
     "identify": "Report which policies a firmware image holds.",
     "visits": "Count visits to each cell of a student's trees.",
     "diff": "Report where two policies decide differently.",
-    "observe": "Report what a window's policy would have done with recorded completions.",
+    "observe": "Replay a log of completions through a window's policy.",
     "drift": "Report how far traffic drifted from the training data.",
     "gate": "Judge a firmware folder: PASS (0), FAIL (1), error (2).",
     "attest": "Sign the claims of a firmware's certificate.",

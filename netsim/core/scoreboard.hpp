@@ -108,6 +108,9 @@ public:
     return run;
   }
 
+  // Whether switches trim: then an acknowledgement always has something to forget.
+  bool trims() const { return !trims_.empty(); }
+
   // Whether a packet that has left and is not acknowledged has neither come nor is missing.
   bool under_way(std::uint32_t flow, std::uint32_t psn) const { return !has(flow, psn) && !missing(flow, psn); }
 

@@ -43,7 +43,8 @@ void Transport::on_ack(Ps now, const Control &control) {
   if (!s.active || psn <= s.acked_psn)
     return;
   const bool was_blocked = s.blocked();
-  const std::uint32_t packets = s.absent > 0 ? n_.scoreboard.acknowledge(s, control.flow, psn) : psn - s.acked_psn;
+  const bool noted = s.absent > 0 || n_.scoreboard.trims();
+  const std::uint32_t packets = noted ? n_.scoreboard.acknowledge(s, control.flow, psn) : psn - s.acked_psn;
   flows_.acknowledge(control.flow, psn, control.marked);
   s.acked_psn = psn;
   s.next_psn = std::max(s.next_psn, psn);

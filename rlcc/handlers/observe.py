@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from decision.artefact.documents import dump_json
+from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from rlcc.commands.console import Figures, counted, stage
 from rlcc.commands.options import not_within
@@ -13,8 +14,11 @@ from rlcc.observation.report import HostReplayReport, Spread, report, rows_csv
 
 
 def handle(firmware: Path, log: Path, json_file: Path | None, out: Path | None, foreign: bool) -> int:
-    for place in filter(None, (json_file, out)):
+    written = [place for place in (json_file, out) if place is not None]
+    for place in written:
         not_within(firmware, place)
+    if len({place.resolve() for place in (log, *written)}) <= len(written):
+        raise InputError(f"LOG, --json and --out must be three files; {written[-1]} is named twice")
     with stage("observe") as (figures, progress):
         progress("reads the log")
         calls = read_calls(log)

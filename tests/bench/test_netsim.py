@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from bench import netsim as bench
-from netsim import Mix, Part, simulate
+from netsim import Mix, Network, Part, simulate
 from netsim.baselines import by_name
-from netsim.network import MS
+from netsim.network import MS, SELECTIVE_REPEAT
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "explanation" / "netsim.md").read_text()
 
@@ -16,6 +16,8 @@ def test_the_page_names_every_metric_and_no_other() -> None:
     mix = Mix((Part(bench.mlp(), 50), Part(by_name("dctcp"), 50)))
     ran = (("long-short:4", bench.mlp()), ("websearch:40%@star:4", mix), ("ring-all-reduce:4x100KB", bench.mlp()))
     found = {name for scenario, policy in ran for name in simulate(scenario, policy, seed=1, **times).metrics}
+    trimming = Network(trim_bytes=50_000, transport=SELECTIVE_REPEAT)
+    found |= set(simulate("many-to-one:4", bench.mlp(), seed=1, network=trimming, **times).metrics)
     table = PAGE[PAGE.index("## Metrics") : PAGE.index("## Why to trust")]
     named = {
         name for row in re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)

@@ -312,8 +312,10 @@ def test_each_round_has_seeds_of_its_own_for_student_and_teacher(
     used: list[list[int]] = []
     drive = distil.side_by_side
 
-    def watched_drive(student: Any, original: Any, networks: Any, seeds: list[int], *rest: Any, **_: Any) -> Any:
-        side = drive(student, original, networks, seeds, *rest)
+    def watched_drive(
+        student: Any, original: Any, networks: Any, seeds: list[int], *rest: Any, later: bool, **_: Any
+    ) -> Any:
+        side = drive(student, original, networks, seeds, *rest, later=later)
         assert {run.seed for run in side.student.runs} == set(seeds)
         assert list(side.student.metrics) == list(side.teacher) == [(n, s) for n in networks.compare for s in seeds]
         used.append(seeds)

@@ -443,7 +443,7 @@ def test_every_metric_that_there_is_can_be_asked_for(written: Path) -> None:
     about = {"policy", "name", "kind", "hash", "decision_latency_ps", "scenario", "seed", "duration_ps"}
     about |= {"core", "engines", "overload", "engine_queue", "window_begin_ps", "window_end_ps", "rlcc", "flows"}
     engines = {name for name in summary.METRICS if name.startswith(("engine_", "decision_latency"))}
-    mixes = {name for name in summary.METRICS if name[1] == "_" or name.startswith("round")}  # of other networks
+    mixes = {name for name in summary.METRICS if name[1] == "_" or name.startswith(("round", "trimmed"))}  # elsewhere
     assert set(table.column_names) - about == set(summary.METRICS) - engines - mixes - KERNEL.keys()
 
 

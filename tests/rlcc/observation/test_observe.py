@@ -133,6 +133,15 @@ def test_a_recorded_window_that_differs_is_exit_code_1(firmware: Path, tmp_path:
     assert (found["differ"], found["first_difference"]) == (1, 31)
 
 
+def test_a_log_is_not_written_over(firmware: Path, tmp_path: Path) -> None:
+    path = log_of(drawn_rows()[:40], tmp_path / "log.csv")
+    before = path.read_bytes()
+    assert cli.main(["observe", str(firmware), str(path), "--foreign-sources", "--out", str(path)]) == 2
+    twice = ["--json", str(tmp_path / "one"), "--out", str(tmp_path / "one")]
+    assert cli.main(["observe", str(firmware), str(path), "--foreign-sources", *twice]) == 2
+    assert (path.read_bytes(), (tmp_path / "one").exists()) == (before, False)
+
+
 BAD = """now_ns,sent_bytes,rtt_ns,acked_bytes,expired_bytes
 1000,4096,0,0,0
 14000,0,13000,8192,0
