@@ -5,24 +5,21 @@
     python -m bench.transports [POLICY ...] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
+from bench.contenders_page import write_page
 from bench.shipped import POLICIES, beside_cut, listed
-from decision.artefact.errors import InputError
-from decision.artefact.output import write_atomically
 from decision.devices import TRANSPORTS
 from netsim.network import MS, Network
 from netsim.places import Place
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
 from rlcc.commands.console import counted
-from rlcc.commands.run_location import add_options, place_of
-from rlcc.evaluation.contenders import Contender, opened
+from rlcc.evaluation.contenders import Contender
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
@@ -107,22 +104,14 @@ link, and of the policer's rate in the first table. Losses are shares of what is
     return text
 
 
+def with_cut_rows(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> str:
+    """Returns the page, the flagship with a cut by losses among its rows."""
+    return page(beside_cut(contenders), seeds, where)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the page and returns 0, or prints the reason why not and returns 2."""
-    parser = argparse.ArgumentParser(prog="python -m bench.transports", description="Both transports.")
-    parser.add_argument("policies", nargs="*", help="policies, as `rlcc evaluate` takes them; by default ten")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=1, metavar="N", help="runs of each; 1")
-    add_options(parser)
-    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    options = parser.parse_args(arguments)
-    seeds = range(1, options.seeds + 1)
-    try:
-        with opened(options.policies or list(CONTENDERS), decision_latency_ps=900_000, profile="ibex-small") as who:
-            write_atomically(options.out, page(beside_cut(who), seeds, place_of(options)))
-    except InputError as error:
-        print(f"transports: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return write_page(arguments, "transports", "Both transports.", with_cut_rows, PAGE, CONTENDERS, seeds=1)
 
 
 if __name__ == "__main__":

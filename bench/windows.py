@@ -4,24 +4,21 @@ switches trim packets, packets are spread over paths, and a link fails.
     python -m bench.windows [POLICY ...] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
+from bench.contenders_page import write_page
 from bench.shipped import listed
-from decision.artefact.errors import InputError
-from decision.artefact.output import write_atomically
 from netsim.failures import Failure
 from netsim.network import MS, SELECTIVE_REPEAT, Network
 from netsim.places import Place
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
 from rlcc.commands.console import counted
-from rlcc.commands.run_location import add_options, place_of
-from rlcc.evaluation.contenders import Contender, opened
+from rlcc.evaluation.contenders import Contender
 from rlcc.origin import made_by
 from rlcc.reports.pages import table
 
@@ -188,20 +185,7 @@ def distance(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the page and returns 0, or prints the reason why not and returns 2."""
-    parser = argparse.ArgumentParser(prog="python -m bench.windows", description="Flows with windows.")
-    parser.add_argument("policies", nargs="*", help="policies, as `rlcc evaluate` takes them; by default six")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=1, metavar="N", help="runs of each; 1")
-    add_options(parser)
-    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    options = parser.parse_args(arguments)
-    seeds = range(1, options.seeds + 1)
-    try:
-        with opened(options.policies or list(CONTENDERS), decision_latency_ps=900_000, profile="ibex-small") as who:
-            write_atomically(options.out, page(who, seeds, place_of(options)))
-    except InputError as error:
-        print(f"windows: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return write_page(arguments, "windows", "Flows with windows.", page, PAGE, CONTENDERS, seeds=1)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ MAX_CLASSES = 8
 CLASSES_BY = ("flow", "sent", "size")
 MAX_BYTES = 1 << 40
 MAX_ENTROPY_VALUES = 1 << 16
-"""Of [UEC]'s and of a UDP source port: 16 bits."""
+"""The values of [UEC]'s field and of a UDP source port: 16 bits."""
 INFLIGHT_BDP = Fraction(8, 5)
 SELECTIVE_REPEAT = "selective-repeat"
 LATEST_PS = 100_000 * MS

@@ -55,7 +55,7 @@ from netsim.sites import Paths, SiteFacts, WindowPaths, device, has_agents
 
 Weights = Mapping[str, NDArray[np.float32]]
 Where = Paths | WindowPaths | SiteFacts
-"""What agents know of their network."""
+"""The knowledge of agents about their network."""
 STAGE_PARTS = {"input": "ih", "state": "hh"}
 """Parts of a recurrent layer and the ends of their weights' names."""
 

@@ -90,7 +90,7 @@ private:
   void share_routes();
 };
 
-// Of a full data packet that waits nowhere, to its receiver.
+// The time of a full data packet that waits nowhere, to its receiver.
 Ps base_latency(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
                 std::uint32_t flow);
 

@@ -5,8 +5,8 @@
 //   acked ........ repeat ........ lost_end ........ next
 //         repeated         missing          in flight          less those that have come, a bit each
 //
-// Where switches trim packets, one whose header has come is missing too, wherever it stands: a bit each. Its repeat is
-// another: packets that left before it say nothing of it.
+// A packet whose header alone has come, trimmed by a switch, is missing too, wherever it stands: a bit each. Its repeat
+// is another: packets that left before it say nothing of it.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 //
 //   ACK, loss --> counted --> cohort: observe, decide, apply --> window, rate --> the sender
 //
-// What came while no decision was made (its event was refused, or waits for an engine) counts in the next event. A
-// timer expires while the NICs take their turns, which may run behind the event loop: its decision comes the shortest
+// Signals that came while no decision was made (its event was refused, or waits for an engine) count in the next event.
+// A timer expires while the NICs take their turns, which may run behind the event loop: its decision comes the shortest
 // way back later (`look`), and until then one packet is in flight at the most.
 #pragma once
 
@@ -61,7 +61,7 @@ public:
   void in_force(std::uint32_t flow, Knobs knobs) const override;
   void apply(std::uint32_t flow, Ps now, Words knobs) override;
 
-  // What the network tells of a flow.
+  // The facts of a flow that the network tells.
   Pace start(std::uint32_t flow, Ps now, const PathFacts &path) override;
   Pace on_ack(std::uint32_t flow, const Ack &ack) override;
   Pace on_cnp(std::uint32_t flow, Ps) override { return pace(flow); }  // marks come back on ACKs

@@ -101,8 +101,8 @@ def suet_calls(seed: int) -> Iterator[tuple[str, int, list[Call]]]:
 
 @pytest.fixture(scope="module")
 def suet_rows(firmware: Opened) -> list[list[int]]:
-    """What the driver prints where the shim hands on every call: window and in flight in packets, whether a packet may
-    be sent, bytes in flight."""
+    """The lines that the driver prints if the shim hands on every call: window and in flight in packets, whether a
+    packet may be sent, bytes in flight."""
     scene = list(suet_calls(1))
     decided = windows(firmware, [call for _, _, calls in scene for call in calls])
     window, at, rows = LARGEST, 0, []

@@ -16,7 +16,7 @@ PACKET = 1106 * 80
 HEADER = 84 * 80
 """On a link of 100 Gb/s, ps."""
 WAY = 4_000_000 - 2 * PACKET
-"""Of a packet's both links without its transmissions, ps."""
+"""The delay of a packet's both links without its transmissions, ps."""
 BACK = 8_192_000 - (4_000_000 - PACKET + HEADER)
 NAMES = ("dctcp", "swift", "nscc", "dcqcn", "policy")
 
