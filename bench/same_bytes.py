@@ -2,9 +2,9 @@
 
     python -m bench.same_bytes [--qemu CPU ..] [--out FILE]
 
-A processor without what this one has is pretended: NumPy and OpenBLAS are told so by their variables, the C library by
-its tunables. ``--qemu`` runs the steps on a processor that QEMU emulates (qemu-x86_64, of qemu-user), which takes
-some hundred times as long.
+A processor without what this one has, or of another maker, is pretended: NumPy and OpenBLAS are told so by their
+variables, the C library by its tunables. ``--qemu`` runs the steps on a processor that QEMU emulates (qemu-x86_64, of
+qemu-user), which takes some hundred times as long.
 """
 
 import argparse
@@ -29,15 +29,30 @@ PAGE = ROOT / "docs" / "results" / "same-bytes.md"
 COMMITTED = ROOT / "tests" / "bench" / "steps.json"
 Hashes = dict[str, dict[str, str]]
 
+FOUND: Sequence[str] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+"""What NumPy found on this processor beyond its baseline (x86-64-v2): X86_V3 has AVX2 and FMA, the rest AVX-512."""
+AVX512 = [feature for feature in FOUND if feature == "X86_V4" or feature.startswith("AVX512")]
 ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
     "this processor": {},
+    **(
+        {
+            "an Intel server": {"OPENBLAS_CORETYPE": "COOPERLAKE"},
+            "one without AVX-512": {
+                "NPY_DISABLE_CPU_FEATURES": " ".join(AVX512),
+                "OPENBLAS_CORETYPE": "HASWELL",
+                "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL",
+            },
+        }
+        if AVX512
+        else {}
+    ),
     "an older one": {
-        "NPY_DISABLE_CPU_FEATURES": " ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"]),
+        "NPY_DISABLE_CPU_FEATURES": " ".join(FOUND),
         "OPENBLAS_CORETYPE": "NEHALEM",
-        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-AVX,-FMA",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-FMA",
     },
 }
-"""The variables by which NumPy, OpenBLAS and the C library are told of a processor."""
+"""The variables by which NumPy, OpenBLAS and the C library are told of a processor; two more where there is AVX-512."""
 BEFORE = """
 | kind    | one processor | an older one | the first step that differed |
 | ------- | ------------: | -----------: | ---------------------------- |
@@ -56,7 +71,8 @@ def as_on(
     """Runs a command in the checkout as on a pretended processor, on a number of processors; None: on all."""
     allowed = sorted(os.sched_getaffinity(0))[:processors]
     limits = ("_NUM_THREADS", OVERRIDE)
-    free = {name: value for name, value in os.environ.items() if not name.endswith(limits)}
+    kept = (name for name in os.environ if not name.endswith(limits) and not name.startswith("OPENBLAS_"))
+    free = {name: os.environ[name] for name in kept}
     return subprocess.run(
         command,
         env=free | dict(environment),
@@ -114,7 +130,8 @@ def _page(kinds: Sequence[str], rows: Sequence[Sequence[str]], qemu: Sequence[st
 
 Of a small recipe of each kind the hash of every step, from rollouts to the emitted C (`bench/steps.py`); how many
 differ from those committed in `tests/bench/steps.json`. "An older one": NumPy, OpenBLAS and the C library are told of
-a processor without AVX and FMA. [What is done for it](../reference/distill.md#the-same-bytes).
+a processor without AVX and FMA. "An Intel server": OpenBLAS is told of another maker's, with AVX-512. [What is done for
+it](../reference/distill.md#the-same-bytes).
 
 {table(["processor", *kinds], rows)}
 

@@ -1,24 +1,31 @@
 """Whole recipes on pretended processors: the same student, certificate and verdict on each.
 
-    python -m bench.same_recipes RECIPE .. [--ends] [--runs FOLDER] [--out FILE]
+    python -m bench.same_recipes RECIPE .. [--ends | --gates] [--runs FOLDER] [--out FILE]
 
 Runs `rlcc run` of each recipe on the processors of bench/same_bytes.py, on all cores and on one. `--ends` takes the two
-that differ in both: the first on all cores and the last on one. A finished run in the folder of runs is read, not run
-again. The page keeps its rows of other recipes.
+that differ in both: the first on all cores and the last on one. `--gates` runs the whole recipe on the first alone. The
+others take its student and firmware, on all cores, and make the rest: the vectors on the core, the proof and the gate,
+with nothing remembered. A finished run in the folder of runs is read, not run again.
+
+The page keeps its rows of other recipes, and those that other machines made of the same recipe, which are compared too.
 """
 
 import argparse
 import os
+import re
+import shutil
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-from bench.same_bytes import ENVIRONMENTS, as_on
+from bench.same_bytes import AVX512, ENVIRONMENTS, FOUND, as_on
 from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from rlcc.gate.verdict import parsed
-from rlcc.origin import made_by, source
+from rlcc.origin import made_by, processor, source
 from rlcc.reports.pages import table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +33,33 @@ PAGE = ROOT / "docs" / "results" / "same-recipes.md"
 VERDICT = ("verdict", "verdict.json")
 SOURCE = "source.txt"
 """In the folder of a run: the commit that it was made at."""
-HEADING = ("recipe, processor", "cores", "verdict", "checks", "student", "firmware", "certificate", "made at")
+MADE_ANEW = ("emulation", "certificate", "verdict", SOURCE)
+HEADING = (
+    "recipe",
+    "processor",
+    "as",
+    "cores",
+    "from",
+    "verdict",
+    "checks",
+    "student",
+    "firmware",
+    "certificate",
+    "made at",
+)
+COMPARED = slice(5, 10)
+"""Of a row: the cells from verdict to certificate."""
+
+
+class Place(NamedTuple):
+    """A processor of `ENVIRONMENTS`, the number of its cores, and whether the whole recipe runs there."""
+
+    name: str
+    cores: int
+    whole: bool = True
+
+    def folder(self, runs: Path, recipe: str) -> Path:
+        return runs / f"{self.name}-{self.cores}".replace(" ", "-") / recipe
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,39 +68,79 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m bench.same_recipes", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("recipe", nargs="+", help="a recipe's name, such as demo")
-    parser.add_argument("--ends", action="store_true", help="the first processor on all cores, the last on one")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--ends", action="store_true", help="the first processor on all cores, the last on one")
+    which.add_argument("--gates", action="store_true", help="on the others only what comes after the firmware")
     parser.add_argument("--runs", type=Path, default=Path("build/same-recipes"), help="folder of finished runs")
     parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
-    cores = len(os.sched_getaffinity(0))
-    places = [(processor, count) for processor in ENVIRONMENTS for count in (cores, 1)]
-    places = [places[0], places[-1]] if options.ends else places
-    rows: list[list[str]] = []
-    same = True
+    rows = kept_rows(options.out)
     try:
         for recipe in options.recipe:
-            found: list[list[str]] = []
-            for processor, count in places:
-                out = options.runs / f"{processor}-{count}".replace(" ", "-") / recipe
-                print(f"{recipe}: {processor}, cores: {count}", file=sys.stderr)
-                if not out.joinpath(*VERDICT).exists():
-                    run(recipe, out, ENVIRONMENTS[processor], count)
-                found.append(outcome(out))
-                rows.append([f"{recipe}, {processor}", str(count), *found[-1]])
-            same = same and all(row[:-1] == found[0][:-1] for row in found)
+            for place in places(options.ends, options.gates):
+                row = row_of(recipe, place, options.runs)
+                rows = [other for other in rows if other[:5] != row[:5]] + [row]
     except InputError as error:
         print(f"same_recipes: {error}", file=sys.stderr)
         return 2
-    rows = rows_of_others(options.out, options.recipe) + rows
-    write_atomically(options.out, page([*options.recipe, *["--ends"] * options.ends], rows).encode())
-    return 0 if same else 1
+    rows.sort(key=lambda row: row[0])
+    flags = ["--ends"] * options.ends + ["--gates"] * options.gates
+    write_atomically(options.out, page([*options.recipe, *flags], rows).encode())
+    kinds = {(row[0], *row[COMPARED]) for row in rows if row[0] in options.recipe}
+    return 0 if len(kinds) == len(set(options.recipe)) else 1
 
 
-def run(recipe: str, out: Path, environment: Mapping[str, str], cores: int) -> None:
-    """Runs a recipe in a process of its own. Raises InputError if it has no verdict; a FAIL is one."""
+def places(ends: bool, gates: bool) -> Sequence[Place]:
+    cores = len(os.sched_getaffinity(0))
+    first, *others = ENVIRONMENTS
+    if ends:
+        return [Place(first, cores), Place(others[-1], 1)]
+    if gates:
+        return [Place(first, cores), *[Place(name, cores, whole=False) for name in others]]
+    return [Place(name, count) for name in ENVIRONMENTS for count in (cores, 1)]
+
+
+def row_of(recipe: str, place: Place, runs: Path) -> list[str]:
+    """Runs a recipe at a place, or reads what it came to there."""
+    out = place.folder(runs, recipe)
+    print(f"{recipe}: {place.name}, cores: {place.cores}", file=sys.stderr)
+    if not out.joinpath(*VERDICT).exists():
+        begun = [] if place.whole else begin_after_firmware(places(False, True)[0].folder(runs, recipe), out)
+        run(recipe, out, place, begun)
+    pretended = place.name if ENVIRONMENTS[place.name] else "-"
+    return [
+        recipe,
+        this_processor(),
+        pretended,
+        str(place.cores),
+        "teacher" if place.whole else "firmware",
+        *outcome(out),
+    ]
+
+
+def this_processor() -> str:
+    """Returns its name for itself, its family and its widest vectors, for makers give several kinds one name."""
+    info = Path("/proc/cpuinfo")
+    family = re.search(r"^cpu family\s*: (\d+)$", info.read_text() if info.is_file() else "", re.MULTILINE)
+    widest = "AVX-512" if AVX512 else "AVX2" if FOUND else "no AVX"
+    return ", ".join([processor(), *([f"family {family[1]}"] if family else []), widest])
+
+
+def begin_after_firmware(whole: Path, out: Path) -> Sequence[str]:
+    """Copies a run but for what comes after its firmware; returns the flags with which `rlcc run` goes on there."""
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(whole, out, ignore=shutil.ignore_patterns(*MADE_ANEW))
+    return ["--from", "emulate"]
+
+
+def run(recipe: str, out: Path, place: Place, flags: Sequence[str]) -> None:
+    """Runs a recipe in a process of its own, with an empty cache. Raises InputError if it has no verdict; a FAIL is
+    one."""
     made_at = source()
-    command = ["run", str(ROOT / "recipes" / f"{recipe}.toml"), "--out", str(out.resolve())]
-    done = as_on([sys.executable, "-m", "rlcc", *command], environment, cores)
+    command = ["run", str(ROOT / "recipes" / f"{recipe}.toml"), "--out", str(out.resolve()), *flags]
+    with TemporaryDirectory() as empty:
+        environment = {**ENVIRONMENTS[place.name], "XDG_CACHE_HOME": empty}
+        done = as_on([sys.executable, "-m", "rlcc", *command], environment, place.cores)
     if done.returncode > 1:
         raise InputError(f"`rlcc run recipes/{recipe}.toml` has no verdict: {done.stderr[-500:]}")
     (out / SOURCE).write_text(made_at, encoding="utf-8")
@@ -86,13 +159,13 @@ def outcome(out: Path) -> list[str]:
     ]
 
 
-def rows_of_others(page: Path, recipes: Collection[str]) -> list[list[str]]:
-    """Returns the rows of a page, if there is one, that are of other recipes."""
+def kept_rows(page: Path) -> list[list[str]]:
+    """Returns the rows of a page, if there is one."""
     if not page.exists():
         return []
     lines = page.read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
-    return [row for row in rows if row[2] in ("PASS", "FAIL") and row[0].partition(",")[0] not in recipes]
+    return [row for row in rows if len(row) == len(HEADING) and row[COMPARED.start] in ("PASS", "FAIL")]
 
 
 def page(arguments: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -100,8 +173,9 @@ def page(arguments: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"""# The same verdicts on every processor
 {made_by(" ".join(["python -m bench.same_recipes", *arguments]))}
 
-Whole recipes from teacher to verdict, on pretended processors. [The steps alone](same-bytes.md) tell how a processor is
-pretended.
+Recipes from teacher to verdict on several processors, and *as* on others: [the steps alone](same-bytes.md) tell how a
+processor is pretended. A row *from* the teacher is of a whole run. One from the firmware takes the firmware of the run
+above it, and makes what follows on that processor: the vectors on the core, the proof and the gate.
 
 {table(HEADING, rows)}
 """
