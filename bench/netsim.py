@@ -1,23 +1,16 @@
 """Cost of a simulated data packet: speed with each kind of sender, growth with the number of flows, memory a flow.
 
-Whole runs from an empty network, 200 ms of simulated time each: flows start, overload the port, settle. CPU time; of
-two runs the better one, because what else the machine does only takes away. In millions a CPU second, a row has
+    python -m bench.netsim [--out FILE]
 
-    whole      data packets that reached their receiver, over the whole run
-    settled    the same over the last 150 ms
-    simulated  all data packets of the whole run, dropped ones too: what the simulator did
-    decides    decisions of a policy, or ACKs that a baseline hears, over the last 150 ms
-
-and `spread`, by how much the worse run was slower. Figures of other simulators: docs/explanation/netsim.md.
-
-    python -m bench.netsim [speed|growth|memory|fabric ..]
+Whole runs from an empty network: flows start, overload the port, settle. CPU time; of several runs the best one,
+because what else the machine does only takes away.
 """
 
 import argparse
 import gc
 import multiprocessing
 import os
-import platform
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,13 +19,16 @@ from typing import Any
 
 import numpy as np
 
+from decision.artefact.output import write_atomically
 from decision.policy.policy import Policy
 from netsim import Network, Simulation
 from netsim.baselines import BaselineSpec, by_name
 from netsim.network import MS
 from netsim.policies import NativePolicy, native
-from rlcc.origin import processor
+from rlcc.origin import made_by
+from rlcc.reports.pages import table
 
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "netsim-speed.md"
 Steering = NativePolicy | BaselineSpec
 
 REPEATS, GROWTH_REPEATS = 2, 4
@@ -128,22 +124,14 @@ ROWS = (
     SpeedRow("open loop, 4 KiB", lambda: by_name("max-min"), {}, Network(payload_bytes=4096), flows=(8192,)),
 )
 
-OTHERS = (
-    ("open loop: max-min", 64, "htsim, open loop, no ACKs", 3.3, None),
-    ("open loop: max-min", 1024, "htsim, open loop, no ACKs", 1.6, None),
-    ("open loop, 4 KiB", 8192, "htsim, open loop, no ACKs", 0.61, None),
-    ("HPCC, an ACK a packet", 64, "htsim, HPCC, silenced", 2.1, 5),
-    ("HPCC, an ACK a packet", 1024, "htsim, HPCC, silenced", 0.48, None),
-    ("HPCC, an ACK a packet", 64, "ns-3 port, HPCC", 0.191, 20),
-    ("HPCC, an ACK a packet", 1024, "ns-3 port, HPCC", 0.134, 20),
-    ("DCQCN, lossless", 64, "ns-3 port, DCQCN", 0.127, 20),
-    ("DCQCN, lossless", 1024, "ns-3 port, DCQCN", 0.040, 20),
+NS3 = (
+    ("HPCC, an ACK a packet", 64, 0.191),
+    ("HPCC, an ACK a packet", 1024, 0.134),
+    ("DCQCN, lossless", 64, 0.127),
+    ("DCQCN, lossless", 1024, 0.040),
 )
-"""Row, flows, the other simulator, its million data packets a CPU second, how many times as fast we want to be.
-
-htsim as published prints a line for every ACK, which takes two thirds of its time with 64 flows: its figure is that of
-the same code without the line (docs/explanation/netsim.md). 5 times that with 64 flows is what the next core aims
-at."""
+"""Row, flows, and the million data packets a CPU second that the ns-3 port of HPCC's artefact made of the same network
+on another machine of 2 cores."""
 
 
 def measure(row: SpeedRow, flows: int) -> dict[str, float]:
@@ -171,29 +159,40 @@ def met(asked: float, found: dict[str, float]) -> str:
     return "met" if not short else "not met by " + ", ".join(short)
 
 
-def speed() -> None:
+def speed() -> str:
     columns = ("whole", "settled", "simulated", "decides")
-    print("Millions a CPU second, 100 Gb/s, 1 KiB packets, N to 1")
-    print(
-        f"{'senders':<24}{'flows':>6}" + "".join(f"{c:>11}" for c in columns) + f"{'spread':>8}{'goodput':>9}  target"
-    )
     found: dict[tuple[str, int], float] = {}
+    rows = []
     for row in ROWS:
         for flows in row.flows:
+            tell(f"{row.name}, {flows}")
             runs = [measure(row, flows) for _ in range(REPEATS)]
             best = {name: max(run[name] for run in runs) for name in runs[0]}
             spread = best["simulated"] / min(run["simulated"] for run in runs) - 1
             found[row.name, flows] = best["whole"]
-            figures = "".join(f"{best[c]:>11.2f}" for c in columns)
             asked = row.target.get(flows)
-            verdict = "" if asked is None else f"{asked:g}: {met(asked, best)}"
-            print(f"{row.name:<24}{flows:>6}{figures}{spread:>7.0%}{best['goodput']:>10.3f}  {verdict}", flush=True)
+            figures = [f"{best[column]:.2f}" for column in columns]
+            judged = [f"{best['goodput']:.3f}", "" if asked is None else f"{asked:g}: {met(asked, best)}"]
+            rows.append([row.name, str(flows), *figures, f"{spread:.0%}", *judged])
+    beside = [
+        [name, str(flows), f"{theirs:.3f}", f"{found[name, flows]:.2f}", f"{found[name, flows] / theirs:.0f}"]
+        for name, flows, theirs in NS3
+    ]
+    return f"""## Speed
+Millions a CPU second, {WHOLE_MS} ms from an empty network, 100 Gb/s, 1 KiB packets, N flows to one receiver:
 
-    print("\nBeside other simulators (their figures: another machine of 2 cores), whole runs")
-    for name, flows, other, theirs, goal in OTHERS:
-        ratio = found[name, flows] / theirs
-        verdict = "" if goal is None else f"  goal {goal}x: {'met' if ratio >= goal else 'not met'}"
-        print(f"{other:<28}{flows:>6}{theirs:>8.3f} M/s  {name:<24}{ratio:>6.1f}x{verdict}")
+- **whole**: data packets that reached their receiver, over the whole run.
+- **settled**: the same over the last {WHOLE_MS - SETTLED_MS} ms.
+- **simulated**: all data packets of the whole run, dropped ones too, which is the simulator's work.
+- **decides**: decisions of a policy, or ACKs that a baseline hears, over the last {WHOLE_MS - SETTLED_MS} ms.
+- **spread**: by how much the worse of {REPEATS} runs was slower.
+- **aim**: for whole, settled and simulated.
+
+{table(["senders", "flows", *columns, "spread", "goodput", "aim"], rows)}
+[htsim in pairs](htsim-speed.md). The ns-3 port of HPCC's artefact made the figures below on another machine of 2 cores,
+so that the ratios are rough:
+
+{table(["senders", "flows", "ns-3 port", "netsim, whole", "ratio"], beside)}"""
 
 
 # --- growth -------------------------------------------------------------------------------------------------------
@@ -210,22 +209,26 @@ def cost_ns(steering: Steering, flows: int) -> float:
     return spent * 1e9 / int(run.window()["counts"]["data_sent"])
 
 
-def growth() -> None:
-    print("\nCPU time of a data packet, ns, flows that begin at their fair share")
-    print(f"{'flows':<28}" + "".join(f"{flows:>7}" for flows in GROWTH))
+def growth() -> str:
     exponent = np.log2(GROWTH)
+    rows, lines = [], []
     for name, steering in (("MLP", lambda n: mlp(1 / n)), ("open loop: max-min", lambda n: by_name("max-min"))):
+        tell(f"growth, {name}")
         cost = np.array([min(cost_ns(steering(n), n) for _ in range(GROWTH_REPEATS)) for n in GROWTH])
         slope, first = np.polyfit(exponent, cost, 1)
         off = np.abs(first + slope * exponent - cost).max()
         grown, allowed = cost[-1] / cost[0], exponent[-1] / exponent[0]
-        print(f"{name:<28}" + "".join(f"{ns:>7.0f}" for ns in cost))
-        print(
-            f"{'':<28}  {first:.0f} + {slope:.1f} log2(flows), off by {off:.0f} ns at the most; "
-            f"{grown:.2f} times over the range, the logarithm {allowed:.2f} times: "
-            f"{'met' if grown <= allowed else 'not met'}",
-            flush=True,
+        rows.append([name, *[f"{ns:.0f}" for ns in cost]])
+        lines.append(
+            f"- {name}: {first:.0f} + {slope:.1f} log2(flows) within {off:.0f} ns; {grown:.2f} times over the range, "
+            f"the logarithm {allowed:.2f} times: {'met' if grown <= allowed else 'not met'}"
         )
+    return f"""## Growth
+CPU time of a data packet, ns, flows that begin at their fair share, the best of {GROWTH_REPEATS} runs:
+
+{table(["flows", *map(str, GROWTH)], rows)}
+{chr(10).join(lines)}
+"""
 
 
 # --- memory -------------------------------------------------------------------------------------------------------
@@ -259,34 +262,36 @@ def alone(*arguments: str | int) -> dict[str, float]:
         return pool.apply(large, arguments)
 
 
-def memory() -> None:
-    print("\nMemory a flow, bytes")
+def memory() -> str:
+    each, large_ones = [], []
     for kind in ("MLP", "dcqcn-hpcc", "hpcc", "max-min"):
+        tell(f"memory, {kind}")
         few, many = (alone(f"many-to-one:{flows}", kind, 2) for flows in MEMORY)
-        each = (many["bytes"] - few["bytes"]) / (many["flows"] - few["flows"])
-        print(
-            f"{kind:<20} {each:>6.0f} of the process ({MEMORY[1]} flows against {MEMORY[0]}), {many['core']:.0f} of "
-            f"the core's own state; under {MEMORY_LIMIT_BYTES}: {'met' if each < MEMORY_LIMIT_BYTES else 'not met'}",
-            flush=True,
-        )
-    print(f"\nLarge networks, from an empty network, {LARGE_MS} ms")
+        of_process = (many["bytes"] - few["bytes"]) / (many["flows"] - few["flows"])
+        judged = "met" if of_process < MEMORY_LIMIT_BYTES else "not met"
+        each.append([kind, f"{of_process:.0f}", f"{many['core']:.0f}", judged])
     for scenario in LARGE:
         for kind in ("MLP", "hpcc"):
+            tell(f"{scenario}, {kind}")
             m = alone(scenario, kind, LARGE_MS)
-            print(
-                f"{scenario:<34}{kind:<6}{m['bytes'] / 2**20:>6.0f} MiB, made in {m['build_s']:.2f} s, "
-                f"{m['run_s'] / LARGE_MS * 1e3:.0f} ms of CPU a simulated ms, "
-                f"{m['packets'] / m['run_s'] / 1e6:.1f} M packets a CPU second",
-                flush=True,
-            )
+            cost_ms, millions = m["run_s"] / LARGE_MS * 1e3, m["packets"] / m["run_s"] / 1e6
+            mebibytes = f"{m['bytes'] / 2**20:.0f}"
+            large_ones.append([scenario, kind, mebibytes, f"{m['build_s']:.2f}", f"{cost_ms:.0f}", f"{millions:.1f}"])
+    return f"""## Memory
+Bytes a flow, {MEMORY[1]} flows against {MEMORY[0]}; the aim is under {MEMORY_LIMIT_BYTES} of the process:
+
+{table(["senders", "of the process", "of the simulator's own", "aim"], each)}
+Large networks from an empty network, {LARGE_MS} ms; the second is the papers' largest test (RL-CC, figure 10):
+
+{table(["network", "senders", "MiB", "made in, s", "CPU ms a simulated ms", "M packets a CPU s"], large_ones)}"""
 
 
 # --- a fabric -----------------------------------------------------------------------------------------------------
 
 
-def fabric() -> None:
-    """Prints the best of the repeats of a simulated stretch."""
+def fabric() -> str:
     begin_ms, end_ms = FABRIC_MS
+    tell(FABRIC)
     found = []
     for _ in range(REPEATS):
         run = Simulation(FABRIC, by_name("dcqcn"), seed=1, duration_ps=end_ms * MS, network=FABRIC_NETWORK)
@@ -297,23 +302,24 @@ def fabric() -> None:
         found.append((time.process_time() - begin, run.window()["counts"]["data_arrived"]))
     spent, packets = min(found)
     millions, cost_ms = packets / spent / 1e6, spent / (end_ms - begin_ms) * 1e3
-    print(
-        f"\n{FABRIC}, DCQCN, {begin_ms} to {end_ms} ms: {cost_ms:.0f} ms of CPU a simulated ms, {millions:.2f} M "
-        f"packets a CPU second, {FABRIC_TARGET:g}: {'met' if millions >= FABRIC_TARGET else 'not met'}",
-        flush=True,
-    )
+    return f"""## A fabric
+`{FABRIC}`, every packet over three ports, DCQCN, {begin_ms} to {end_ms} ms, the best of {REPEATS} runs:
+{cost_ms:.0f} ms of CPU a simulated ms, {millions:.2f} million packets a CPU second (aim {FABRIC_TARGET:g}:
+{"met" if millions >= FABRIC_TARGET else "not met"}).
+"""
 
 
-PARTS = {"speed": speed, "growth": growth, "memory": memory, "fabric": fabric}
+def tell(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.netsim", description="What a simulated packet costs.")
-    parser.add_argument("parts", nargs="*", choices=[[], *PARTS], metavar="|".join(PARTS), help="by default all")
-    asked = parser.parse_args().parts
-    print(f"{processor()}, Python {platform.python_version()}\n")
-    for name in asked or PARTS:
-        PARTS[name]()
+    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
+    out = parser.parse_args().out
+    parts = [part() for part in (speed, growth, memory, fabric)]
+    head = f"# What a simulated packet costs\n{made_by('python -m bench.netsim')}\n"
+    write_atomically(out, "\n".join([head, *parts]).encode())
 
 
 if __name__ == "__main__":

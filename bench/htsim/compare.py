@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
 
+from bench.htsim.driver import compiled
 from bench.shipped import listed
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
@@ -29,7 +30,6 @@ from rlcc.reports.pages import table
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "results" / "htsim.md"
-DRIVER = Path(__file__).with_name("swift.cpp")
 BASELINE = "swift-htsim"
 
 
@@ -55,19 +55,6 @@ class PortFigures:
     drops: float
     mean_us: float
     p99_us: float
-
-
-def compiled(sim: Path, folder: Path) -> Path:
-    """Returns the driver's program. InputError where htsim's library is not there or does not take it."""
-    library = sim / "libhtsim.a"
-    if not library.exists():
-        raise InputError(f"{library} is not there; run `make` in {sim}, the folder sim of csg-htsim")
-    program = folder / "swift"
-    command = ["g++", "-std=c++11", "-O3", "-I", str(sim), "-o", str(program), str(DRIVER), str(library)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise InputError(f"{DRIVER.name} does not compile against {sim}: {done.stderr[:500]}")
-    return program
 
 
 def theirs(program: Path, scene: PortScene, seed: int) -> PortFigures:
@@ -158,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         with TemporaryDirectory() as folder:
-            program = compiled(options.sim, Path(folder))
+            program = compiled("swift", options.sim, Path(folder))
             write_atomically(options.out, page(program, range(1, options.seeds + 1)).encode())
     except InputError as error:
         print(f"htsim: {error}", file=sys.stderr)

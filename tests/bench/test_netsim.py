@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from bench import netsim as bench
 from netsim import Mix, Network, Part, simulate
 from netsim.baselines import by_name
@@ -25,6 +27,18 @@ def test_the_page_names_every_metric_and_no_other() -> None:
     and_more = re.compile("(mice_|medium_|elephants_)?(completions|(fct|slowdown)_.*)|b_.*|round_.*")
     assert named <= found
     assert [name for name in found if name not in named and not and_more.fullmatch(name)] == []
+
+
+def test_a_row_has_the_best_of_each_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = {"whole": 1.0, "settled": 4.0, "simulated": 3.0, "decides": 1.0, "goodput": 0.9}
+    runs = iter([figures, figures | {"whole": 2.0, "simulated": 6.0}])
+    monkeypatch.setattr(bench, "measure", lambda row, flows: next(runs))
+    monkeypatch.setattr(bench, "ROWS", [bench.SpeedRow("MLP", bench.mlp, {64: 5}, flows=(64,))])
+    monkeypatch.setattr(bench, "NS3", [("MLP", 64, 0.5)])
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in bench.speed().splitlines() if "| MLP" in line]
+    assert rows[0][:8] == ["MLP", "64", "2.00", "4.00", "6.00", "1.00", "100%", "0.900"]
+    assert rows[0][8].startswith("5: not met")
+    assert rows[1] == ["MLP", "64", "0.500", "2.00", "4"]
 
 
 def test_a_target_is_met_or_not_by_each_figure() -> None:
