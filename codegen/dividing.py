@@ -54,11 +54,13 @@ class DividingPrinter(Printer):
         return lines
 
     def _block(self, block: Guard) -> list[Statement]:
-        types = {self.names[n]: type_of(self.program.nodes[n]) for n in block.results if not self._silent(n)}
-        own = {f"const {ctype} {name} =": f"{name} =" for name, ctype in types.items()}
-        inner = []
-        for line in super()._statements(block.nodes):
-            declared = next((text for text in own if line.code.startswith(text)), "")
-            inner.append(Statement(f"    {own.get(declared, '')}{line.code.removeprefix(declared)}", line.note))
-        head = [Statement(f"{ctype} {name} = {literal(0, ctype)};") for name, ctype in types.items()]
+        printed = [n for n in block.nodes if not self._silent(n)]
+        types = {n: type_of(self.program.nodes[n]) for n in printed}
+        results = [n for n in block.results if n in types]
+        inner = [
+            Statement(f"    {s.code}", s.note)
+            for n in printed
+            for s in self._assignment(n, "" if n in results else f"const {types[n]} ")
+        ]
+        head = [Statement(f"{types[n]} {self.names[n]} = {literal(0, types[n])};") for n in results]
         return [*head, Statement(f"if {self._condition(block.condition)} {{"), *inner, Statement("}")]

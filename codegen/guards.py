@@ -34,8 +34,8 @@ class Guard:
 def guards(
     program: Program, used: Iterable[int], operands: Callable[[Node], Iterable[int]], costly: Collection[int]
 ) -> list[Guard]:
-    """Returns one guard for each condition that spares a costly node. ``used``: the nodes that are evaluated, in
-    order; ``operands``: those that a node needs. A node is in one guard at most."""
+    """Returns guards of the conditions that spare a costly node. ``used``: the nodes that are evaluated, in order;
+    ``operands``: those that a node needs. A node is in one guard at most."""
     nodes, used = program.nodes, tuple(used)
     takers: dict[int, set[int]] = {number: set() for number in used}
     for number in used:
@@ -44,21 +44,28 @@ def guards(
     found: list[Guard] = []
     free = {n for n in used if nodes[n].op not in (Op.TREES, Op.NETWORK)} - set(program.outputs)
     selects = [n for n in used if nodes[n].op is Op.SELECT and n not in costly]
-    for condition in {nodes[n].args[0]: None for n in selects}:
+
+    def spared_by(condition: int, candidates: set[int]) -> set[int]:
+        """Returns the candidates that only the condition's selects take, or nodes that are spared with them."""
         spared = {n: nodes[n].args[1] for n in selects if nodes[n].args[0] == condition}
         inside: set[int] = set()
         for number in reversed(used):
-            if (
-                number in free
-                and number != condition
-                and all(
-                    taker in inside or (spared.get(taker) == number != nodes[taker].args[2]) for taker in takers[number]
-                )
+            if number in candidates and all(
+                taker in inside or (spared.get(taker) == number != nodes[taker].args[2]) for taker in takers[number]
             ):
                 inside.add(number)
-        if inside.isdisjoint(costly):
-            continue
-        results = tuple(n for n in sorted(inside) if not takers[n] <= inside)
-        found.append(Guard(condition, tuple(sorted(inside)), results))
-        free -= inside
+        return inside
+
+    for condition in {nodes[n].args[0]: None for n in selects}:
+        candidates = free - {condition}
+        while not (inside := spared_by(condition, candidates)).isdisjoint(costly):
+            results = tuple(n for n in sorted(inside) if not takers[n] <= inside)
+            guard = Guard(condition, tuple(sorted(inside)), results)
+            early = {n for n in results if min(takers[n] - inside) < guard.place}
+            if early:
+                candidates -= early
+                continue
+            found.append(guard)
+            free -= inside | {condition}
+            candidates = free - {condition}
     return found

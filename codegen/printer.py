@@ -187,10 +187,15 @@ class Printer:
         """Returns the statement that gives the node its name."""
         if number in self.lowered.sums:
             return self._trees(number)
-        self._before = []
         node = self.program.nodes[number]
-        code = f"const {type_of(node)} {self.names[number]} = {self._expression(number)};"
-        return [*self._before, Statement(code, node.note)]
+        return self._assignment(number, f"const {type_of(node)} ")
+
+    def _assignment(self, number: int, declaration: str) -> list[Statement]:
+        """Returns the statement that sets the node's name, its temporaries first. ``declaration``: qualifier and type;
+        empty where the name is declared."""
+        self._before = []
+        code = f"{declaration}{self.names[number]} = {self._expression(number)};"
+        return [*self._before, Statement(code, self.program.nodes[number].note)]
 
     def _trees(self, number: int) -> list[Statement]:
         """One walk gives all its sums their names, where the first of them stands."""

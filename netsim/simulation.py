@@ -118,7 +118,8 @@ class Measured:
         return dict(self._core.engine_events(self._number(cohort)) or {})
 
     def conservation(self) -> dict[str, int]:
-        """Data packets sent = arrived + dropped + trimmed + on_uplinks + at_ports; ``holds`` says whether it is so."""
+        """Data packets sent = arrived + dropped + headers_arrived + on_uplinks + at_ports; ``holds`` says whether it is
+        so. A header is what a switch left of a packet."""
         return dict(self._core.conservation())
 
 

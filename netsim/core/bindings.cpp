@@ -134,7 +134,7 @@ Named conservation(const Simulator &sim) {
   d["sent"] = c.sent;
   d["arrived"] = c.arrived;
   d["dropped"] = c.dropped;
-  d["trimmed"] = c.trimmed;
+  d["headers_arrived"] = c.headers_arrived;
   d["on_uplinks"] = c.on_uplinks;
   d["at_ports"] = c.at_ports;
   d["holds"] = c.holds();

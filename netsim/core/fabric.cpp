@@ -1,6 +1,7 @@
 #include "fabric.hpp"
 
 #include <numeric>
+#include <utility>
 
 namespace netsim {
 
@@ -43,8 +44,10 @@ bool Fabric::enqueue_scheduled(Port &port, Ps now, Ingress from, Ps duration, Pa
   const Ps queue = port.backlog_of(from.klass, now);
   const bool trims = trim_bytes_ > 0 && packet.kind == PacketKind::data;
   const bool fits = (!trims || queue <= trim_bytes_ * port.ps_per_byte) && admits(port, now, queue, duration);
-  if (!fits && trims)
+  if (!fits && trims) {
+    trade_for_last(port, port.queues[from.klass], queue, packet);
     return enqueue_header(port, now, from, packet);
+  }
   if (!fits)
     return false;
   if (!stamp_late_)
@@ -52,6 +55,20 @@ bool Fabric::enqueue_scheduled(Port &port, Ps now, Ingress from, Ps duration, Pa
   hold(port, from, duration, packet);
   port.longest = std::max(port.longest, port.backlog(now));
   return true;
+}
+
+// An even chance decides whether the packet that comes is trimmed or the last one that waits, as switches do
+// in [NDP]: senders at line rate have one period, and without it the packets of some would always be those that meet
+// the full queue.
+void Fabric::trade_for_last(Port &port, ClassQueue &queue, Ps backlog, Packet &packet) {
+  if (queue.packets.empty() || (port.random.next() & 1) == 0)
+    return;
+  Packet &last = queue.packets.back().packet;
+  if (last.kind != PacketKind::data || last.wire_bytes != packet.wire_bytes)
+    return;
+  if (!stamp_late_)
+    mark(port, queue.red, backlog, packet);
+  std::swap(packet, last);
 }
 
 // A header, as long as a probe, goes before the packets that wait; it takes room in the buffer, and is dropped without.

@@ -139,6 +139,7 @@ private:
   }
 
   bool enqueue_scheduled(Port &port, Ps now, Ingress from, Ps duration, Packet &packet);
+  void trade_for_last(Port &port, ClassQueue &queue, Ps backlog, Packet &packet);
   bool enqueue_header(Port &port, Ps now, Ingress from, Packet &packet);
   void hold(Port &port, Ingress from, Ps duration, const Packet &packet);
   void stamp_departed(Port &port, Packet &packet);

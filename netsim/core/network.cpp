@@ -17,7 +17,8 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
       fabric(net, fabric_config, scenario.hosts, seed), control(scenario.control_delays.size(), Ring<Control>{256}),
       demotion(net, scenario), reorder(scenario.flows.size(), net.any_selective() ? kMostHeld : net.reorder_packets),
       scoreboard(net.any_selective() ? scenario.flows.size() : 0, net.reorder_packets, net.trim_bytes > 0),
-      message_at(net.message_cost > 0 ? scenario.flows.size() : 0), shares(net.ends.size() > 1 ? net.ends.size() : 0) {
+      message_at(net.message_cost > 0 ? scenario.flows.size() : 0), shares(net.ends.size() > 1 ? net.ends.size() : 0),
+      salt_(mixed(seed)) {
   share_routes();
   std::vector<std::uint32_t> queue_pairs(scenario.hosts / scenario.planes, 0); // of each machine, at all of its NICs
   for (const FlowConfig &flow : scenario.flows)

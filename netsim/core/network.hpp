@@ -45,9 +45,11 @@ struct Network {
   std::uint32_t entropy(std::uint32_t flow, Ps sent_at) const {
     if (entropies == 0)
       return 0;
-    return static_cast<std::uint32_t>(mixed(std::uint64_t{flow} << 44 ^ static_cast<std::uint64_t>(sent_at)) %
+    return static_cast<std::uint32_t>(hashed(std::uint64_t{flow} << 44 ^ static_cast<std::uint64_t>(sent_at)) %
                                       entropies);
   }
+  // What senders and switches hash with; the seed is their salt.
+  std::uint64_t hashed(std::uint64_t key) const { return mixed(key ^ salt_); }
   // Whatever happens at the switches reaches a sender no earlier than this.
   Ps shortest_way_back() const;
 
@@ -86,6 +88,8 @@ struct Network {
   Window window;
 
 private:
+  std::uint64_t salt_;
+
   bool begins_message(std::uint32_t flow) const { return !message_at.empty() && senders[flow].of_message(net) == 0; }
   void share_routes();
 };

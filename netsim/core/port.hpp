@@ -41,7 +41,7 @@ struct Red {
 };
 
 // Headers that go before a packet that waits. Without a limit senders that repeat at once fill the link with headers:
-// NDP's switches take turns of 10 to 1 for that reason (Handley et al., SIGCOMM 2017).
+// switches take turns of 10 to 1 for that reason in [NDP].
 inline constexpr std::uint32_t kMostHeadersInARow = 10;
 
 // A packet that waits in a queue, and the link it came over.

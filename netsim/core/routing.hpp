@@ -49,7 +49,7 @@ public:
     const auto ports = static_cast<std::uint64_t>(last - first);
     if (config_.entropies > 0) {
       const std::uint64_t flows_value = std::uint64_t{flow} << 16 | n_.entropy(flow, sent_at);
-      return first[static_cast<std::ptrdiff_t>(mixed(flows_value << 20 | at) % ports)];
+      return first[static_cast<std::ptrdiff_t>(n_.hashed(flows_value << 20 | at) % ports)];
     }
     for (std::uint32_t hop = 0; hop < route.hops; ++hop) {
       if (n_.fabric.ports()[own[hop]].node == at && std::find(first, last, own[hop]) != last)

@@ -29,8 +29,8 @@ namespace netsim {
 
 // Data packets and where they are; every packet that left a NIC must be in exactly one place.
 struct Conservation {
-  std::uint64_t sent, arrived, dropped, trimmed, on_uplinks, at_ports; // trimmed: whose header has arrived
-  bool holds() const { return sent == arrived + dropped + trimmed + on_uplinks + at_ports; }
+  std::uint64_t sent, arrived, dropped, headers_arrived, on_uplinks, at_ports; // headers: of trimmed packets
+  bool holds() const { return sent == arrived + dropped + headers_arrived + on_uplinks + at_ports; }
 };
 
 // One cohort as a simulation is given it. At the flows `steering` says who decides where no cohort does.

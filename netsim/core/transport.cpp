@@ -110,7 +110,8 @@ void Transport::on_trim(Ps now, std::uint32_t flow, std::uint32_t psn) {
   if (!s.active || psn < s.acked_psn || !n_.scoreboard.trim(s, flow, psn))
     return;
   ++s.nack_count;
-  s.timed_at = now;
+  if (psn == s.acked_psn)
+    s.timed_at = now; // the timer is that of the oldest packet: word of a later one says nothing of it
   if (flows_.has_baseline(s)) {
     const std::uint32_t less = psn + 1 == s.end_psn ? n_.last_is_short(flow) : 0;
     return flows_.on_loss(now, flow, LossKind::trimmed, n_.net.payload_bytes - less, was_blocked);

@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from reproducible import examples
 
 from decision.artefact.errors import InputError
+from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from netsim import Failure, Network, Scenario, Simulation, baselines
 from netsim.network import MS, US
 from netsim.network_file import from_table
-from netsim.scenarios import Flow
+from netsim.policies import fixed
+from netsim.scenarios import Flow, read
 
 PACKET = 1106 * 80
 HEADER = 84 * 80
@@ -39,7 +41,7 @@ def test_a_packet_beyond_the_queue_is_trimmed_and_repeated_alone() -> None:
     so that the sixth pair meets more than four; of the seventh and eighth the second packets do."""
     simulation = burst(8)
     counted, where = counts(simulation), simulation.conservation()
-    assert counted["trimmed"] == where["trimmed"] == 5
+    assert counted["trimmed"] == where["headers_arrived"] == 5
     assert counted["data_dropped"] == counted["timeouts"] == counted["nacks"] == 0
     assert counted["data_sent"] == 16 + counted["trimmed"]
     assert simulation.delivered().tolist() == [8, 8]
@@ -107,8 +109,82 @@ def test_whatever_is_trimmed_is_repeated_once(
     assert where["on_uplinks"] == where["at_ports"] == 0
     np.testing.assert_array_equal(simulation.delivered(), packets)
     repeated = counted["data_sent"] - hosts * packets
-    assert repeated == counted["data_dropped"] + where["trimmed"] or counted["timeouts"] > 0 < repeated
+    assert repeated == counted["data_dropped"] + where["headers_arrived"] or counted["timeouts"] > 0 < repeated
     assert (simulation.window()["completed_flow"].size) == hosts
+
+
+def fixed_windows(hosts: int, packets: int, seed: int, **network) -> Simulation:
+    """Hosts that send to one port for good, each with a window that stays as it is."""
+    scenario = Scenario("rivals", hosts, 1, tuple(Flow(host, 0, 0) for host in range(hosts)))
+    values = {"transport": "selective-repeat", "trim_bytes": 5_000, **network}
+    window = fixed(FLOW_WINDOW, {"window_bytes": 1024 * packets})
+    return Simulation(scenario, window, seed=seed, duration_ps=20 * MS, network=Network(**values))
+
+
+@pytest.mark.parametrize("jitter", [0, 10 * US])
+def test_no_flow_starves_where_all_send_at_line_rate(jitter: int) -> None:
+    """Their packets come in a fixed order; without an even chance at the full queue some flows deliver nothing."""
+    simulation = fixed_windows(4, 400, 2, start_jitter_ps=jitter)
+    simulation.run(2 * MS)
+    before = simulation.delivered()
+    simulation.run(6 * MS)
+    assert min(simulation.delivered() - before) > 0.2 * 4 * MS / PACKET / 4
+    assert counts(simulation)["timeouts"] == 0
+
+
+def test_a_packet_that_takes_the_place_of_a_trimmed_one_is_marked(constant) -> None:
+    """All packets here find a queue beyond the marking threshold."""
+    scenario = Scenario("rivals", 4, 1, tuple(Flow(host, 0, 0) for host in range(4)))
+    network = Network(transport="selective-repeat", trim_bytes=5_000, ecn_min_bytes=0, ecn_max_bytes=0)
+    simulation = Simulation(scenario, constant(), seed=1, network=network)
+    simulation.run(MS)
+    simulation.reset_window()
+    simulation.run(2 * MS)
+    counted = counts(simulation)
+    assert counted["trimmed"] > counted["marked"] == counted["data_arrived"] > 0.7 * MS / PACKET
+
+
+def test_trims_of_later_packets_do_not_hold_the_timer_of_a_lost_one() -> None:
+    """Headers are dropped too, and trims never cease: the flow goes on a timeout and a few RTTs later."""
+    timeout, step, steps = 50 * US, 10 * US, 400
+    simulation = fixed_windows(4, 60, 1, buffer_bytes=6_000, retransmit_timeout_ps=timeout)
+    delivered = np.empty((steps, 4), dtype=np.int64)
+    for row in range(steps):
+        simulation.run((row + 1) * step)
+        delivered[row] = simulation.delivered()
+    assert min(counts(simulation)[name] for name in ("data_dropped", "timeouts", "trimmed")) > 10
+    waits = [np.diff(np.flatnonzero(np.diff(own, prepend=-1) > 0)).max() * step for own in delivered.T]
+    assert max(waits) < 5 * timeout
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_repeat_after_a_trim_is_forgotten_with_its_acknowledgement(seed: int) -> None:
+    """A sender has a place for each of 4096 packets. A link drops packets in places that held repeats a round before:
+    gaps tell of their loss, and no timer."""
+    flows = (Flow(0, 2, 9_000), Flow(1, 2, 700))
+    fabric = read("many-to-one:2@leaf-spine:2x2x1").scenario(0, MS, Network()).topology
+    begin, end = 450, 600
+    network = Network(
+        transport="selective-repeat",
+        trim_bytes=5_000,
+        start_jitter_ps=0,
+        failures=tuple(Failure("leaf0-spine0", at * US, US) for at in range(begin, end, 15)),
+        reroute_ps=100 * MS,
+    )
+    window = fixed(FLOW_WINDOW, {"window_bytes": 1024 * 150})
+    simulation = Simulation(
+        Scenario("round", 4, 4, flows, topology=fabric), window, seed=seed, duration_ps=MS, network=network
+    )
+    simulation.run(100 * US)
+    repeated = simulation.delivered()[0]
+    simulation.run(begin * US)
+    assert simulation.delivered()[0] < 4_096 + repeated
+    assert simulation.conservation()["headers_arrived"] > 700
+    simulation.run(4 * MS)
+    counted = counts(simulation)
+    assert simulation.delivered().tolist() == [9_000, 700]
+    assert counted["data_dropped"] > 200
+    assert counted["timeouts"] == 0
 
 
 FABRIC = "incast:8x300KB@leaf-spine:4x4x2"
@@ -137,25 +213,42 @@ def test_trimmed_and_spread_packets_survive_a_link(steering, link, name, values,
     assert (simulation.delivered() == simulation.scenario.column("packets")).all()
 
 
-def shares(**network) -> tuple[float, ...]:
-    """Packets of one flow over each of eight spines, as shares, ascending."""
+def shares(seed: int = 2, **network) -> tuple[float, ...]:
+    """Packets of one flow over each of eight spines, as shares."""
     scenario = "many-to-one:1@leaf-spine:2x1x8"
     values = {"transport": "selective-repeat", "reorder_packets": 4096, **network}
-    simulation = Simulation(scenario, baselines.by_name("nscc"), seed=2, network=Network(**values))
+    simulation = Simulation(scenario, baselines.by_name("nscc"), seed=seed, network=Network(**values))
     simulation.run(2 * MS)
     sent = simulation.ports()["sent_bytes"]
     leaf = [
         number for number, port in enumerate(simulation.scenario.topology.ports) if port.switch == 1 and port.to >= 0
     ]
-    return tuple(sorted(sent[leaf] / sent[leaf].sum()))
+    return tuple(sent[leaf] / sent[leaf].sum())
 
 
 def test_entropy_values_spread_a_flow() -> None:
-    assert shares() == shares(entropy_values=1) == (0,) * 7 + (1,)
-    two, many = shares(entropy_values=2), shares(entropy_values=4096)
-    assert two[:6] == (0,) * 6
+    one, two = (sorted(shares(entropy_values=values)) for values in (1, 2))
+    many = shares(entropy_values=4096)
+    assert sorted(shares()) == one == [0] * 7 + [1]
+    assert two[:6] == [0] * 6
     assert two[6] == pytest.approx(0.5, abs=0.05)
     assert many == pytest.approx((0.125,) * 8, abs=0.02)
+
+
+def test_the_seed_draws_the_paths_of_entropy_values() -> None:
+    paths = {tuple(np.flatnonzero(shares(seed, entropy_values=2, start_jitter_ps=0))) for seed in range(6)}
+    assert len(paths) > 3
+
+
+def test_the_seed_draws_the_entropy_values() -> None:
+    drawn = set()
+    for seed in range(4):
+        window = fixed(FLOW_WINDOW, {"window_bytes": 8 * 1024})
+        network = Network(entropy_values=64, start_jitter_ps=0)
+        simulation = Simulation("many-to-one:1", window, seed=seed, record=True, duration_ps=MS, network=network)
+        simulation.run(20 * US)
+        drawn.add(tuple(simulation.drain_records()["path_id"][:8]))
+    assert len(drawn) == 4
 
 
 REFUSED = {
