@@ -130,8 +130,8 @@ def _page(kinds: Sequence[str], rows: Sequence[Sequence[str]], qemu: Sequence[st
 
 Of a small recipe of each kind the hash of every step, from rollouts to the emitted C (`bench/steps.py`); how many
 differ from those committed in `tests/bench/steps.json`. "An older one": NumPy, OpenBLAS and the C library are told of
-a processor without AVX and FMA. "An Intel server": OpenBLAS is told of another maker's, with AVX-512. [What is done for
-it](../reference/distill.md#the-same-bytes).
+a processor without AVX and FMA. "An Intel server": OpenBLAS takes kernels for one with AVX-512.
+[What is done for it](../reference/distill.md#the-same-bytes).
 
 {table(["processor", *kinds], rows)}
 

@@ -2,10 +2,10 @@
 
     python -m bench.same_recipes RECIPE .. [--ends | --gates] [--runs FOLDER] [--out FILE]
 
-Runs `rlcc run` of each recipe on the processors of bench/same_bytes.py, on all cores and on one. `--ends` takes the two
-that differ in both: the first on all cores and the last on one. `--gates` runs the whole recipe on the first alone. The
-others take its student and firmware, on all cores, and make the rest: the vectors on the core, the proof and the gate,
-with nothing remembered. A finished run in the folder of runs is read, not run again.
+Runs `rlcc run` of each recipe on the processors of bench/same_bytes.py. Each is taken with all cores, then with one.
+`--ends` takes the two that differ in both: the first on all cores and the last on one. `--gates` runs the whole recipe
+on the first alone. The others take its student and firmware, on all cores, and make the rest: the vectors on the core,
+the proof and the gate, with nothing remembered. A finished run in the folder of runs is read, not run again.
 
 The page keeps its rows of other recipes, and those that other machines made of the same recipe, which are compared too.
 """
@@ -51,7 +51,7 @@ COMPARED = slice(5, 10)
 """Of a row: the cells from verdict to certificate."""
 
 
-class Place(NamedTuple):
+class RecipePlace(NamedTuple):
     """A processor of `ENVIRONMENTS`, the number of its cores, and whether the whole recipe runs there."""
 
     name: str
@@ -90,17 +90,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if len(kinds) == len(set(options.recipe)) else 1
 
 
-def places(ends: bool, gates: bool) -> Sequence[Place]:
+def places(ends: bool, gates: bool) -> Sequence[RecipePlace]:
     cores = len(os.sched_getaffinity(0))
     first, *others = ENVIRONMENTS
     if ends:
-        return [Place(first, cores), Place(others[-1], 1)]
+        return [RecipePlace(first, cores), RecipePlace(others[-1], 1)]
     if gates:
-        return [Place(first, cores), *[Place(name, cores, whole=False) for name in others]]
-    return [Place(name, count) for name in ENVIRONMENTS for count in (cores, 1)]
+        return [RecipePlace(first, cores), *[RecipePlace(name, cores, whole=False) for name in others]]
+    return [RecipePlace(name, count) for name in ENVIRONMENTS for count in (cores, 1)]
 
 
-def row_of(recipe: str, place: Place, runs: Path) -> list[str]:
+def row_of(recipe: str, place: RecipePlace, runs: Path) -> list[str]:
     """Runs a recipe at a place, or reads what it came to there."""
     out = place.folder(runs, recipe)
     print(f"{recipe}: {place.name}, cores: {place.cores}", file=sys.stderr)
@@ -133,7 +133,7 @@ def begin_after_firmware(whole: Path, out: Path) -> Sequence[str]:
     return ["--from", "emulate"]
 
 
-def run(recipe: str, out: Path, place: Place, flags: Sequence[str]) -> None:
+def run(recipe: str, out: Path, place: RecipePlace, flags: Sequence[str]) -> None:
     """Runs a recipe in a process of its own, with an empty cache. Raises InputError if it has no verdict; a FAIL is
     one."""
     made_at = source()

@@ -9,14 +9,14 @@ import pytest
 
 from bench import same_recipes
 from bench.same_bytes import ENVIRONMENTS
-from bench.same_recipes import Place
+from bench.same_recipes import RecipePlace
 from decision.artefact.errors import InputError
 from rlcc.gate.names import named
 from rlcc.gate.verdict import Verdict
 
 CORES = len(os.sched_getaffinity(0))
 FIRST, *OTHERS = ENVIRONMENTS
-Ran = list[tuple[str, Place, Sequence[str]]]
+Ran = list[tuple[str, RecipePlace, Sequence[str]]]
 
 
 def finish(out: Path, student: str) -> None:
@@ -44,10 +44,10 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
     return replace_run(monkeypatch, lambda place: "a")
 
 
-def replace_run(monkeypatch: pytest.MonkeyPatch, student: Callable[[Place], str]) -> Ran:
+def replace_run(monkeypatch: pytest.MonkeyPatch, student: Callable[[RecipePlace], str]) -> Ran:
     asked: Ran = []
 
-    def run(recipe: str, out: Path, place: Place, flags: Sequence[str]) -> None:
+    def run(recipe: str, out: Path, place: RecipePlace, flags: Sequence[str]) -> None:
         asked.append((recipe, place, flags))
         assert not (out / "emulation").exists(), "what another processor made is read"
         finish(out, student(place))
@@ -64,7 +64,7 @@ def test_one_row_a_processor_and_the_exit_code_says_whether_they_agree(
     page = tmp_path / "page.md"
     arguments = ["demo", "--runs", str(tmp_path / "runs"), "--out", str(page)]
     assert same_recipes.main(arguments) == code
-    assert ran == [("demo", Place(name, cores), []) for name in ENVIRONMENTS for cores in (CORES, 1)]
+    assert ran == [("demo", RecipePlace(name, cores), []) for name in ENVIRONMENTS for cores in (CORES, 1)]
     rows = same_recipes.kept_rows(page)
     assert len(rows) == len(ran)
     assert rows[-1][4:] == ["teacher", "PASS", "1 of 1", "a" * 12, "a" * 12, "c" * 12, "commit 0"]
@@ -77,7 +77,7 @@ def test_the_ends_are_the_first_processor_on_all_cores_and_the_last_on_one(tmp_p
     page = tmp_path / "page.md"
     for recipe in ("rl-cc", "demo", "rl-cc"):
         assert same_recipes.main([recipe, "--ends", "--runs", str(tmp_path / "runs"), "--out", str(page)]) == 0
-    assert ran[:2] == [("rl-cc", Place(FIRST, CORES), []), ("rl-cc", Place(OTHERS[-1], 1), [])]
+    assert ran[:2] == [("rl-cc", RecipePlace(FIRST, CORES), []), ("rl-cc", RecipePlace(OTHERS[-1], 1), [])]
     assert "bench.same_recipes rl-cc --ends`" in page.read_text()
     assert [row[0] for row in same_recipes.kept_rows(page)] == ["demo", "demo", "rl-cc", "rl-cc"]
 
@@ -85,8 +85,8 @@ def test_the_ends_are_the_first_processor_on_all_cores_and_the_last_on_one(tmp_p
 def test_gates_take_the_firmware_of_the_first_processor(tmp_path: Path, ran: Ran) -> None:
     page = tmp_path / "page.md"
     assert same_recipes.main(["demo", "--gates", "--runs", str(tmp_path / "runs"), "--out", str(page)]) == 0
-    assert ran[0] == ("demo", Place(FIRST, CORES), [])
-    assert ran[1:] == [("demo", Place(name, CORES, whole=False), ["--from", "emulate"]) for name in OTHERS]
+    assert ran[0] == ("demo", RecipePlace(FIRST, CORES), [])
+    assert ran[1:] == [("demo", RecipePlace(name, CORES, whole=False), ["--from", "emulate"]) for name in OTHERS]
     assert [row[4] for row in same_recipes.kept_rows(page)] == ["teacher"] + ["firmware"] * len(OTHERS)
 
 
@@ -105,7 +105,7 @@ def test_rows_of_another_machine_stay_and_are_compared(
 def test_a_run_without_a_verdict_is_told_and_no_page_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(recipe: str, out: Path, place: Place, flags: Sequence[str]) -> None:
+    def run(recipe: str, out: Path, place: RecipePlace, flags: Sequence[str]) -> None:
         raise InputError("no verdict")
 
     monkeypatch.setattr(same_recipes, "run", run)
