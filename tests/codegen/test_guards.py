@@ -1,5 +1,7 @@
 """A division that one side of a choice takes stands behind that choice; another one is made always."""
 
+import re
+
 import pytest
 
 from codegen.dividing import DividingPrinter
@@ -58,6 +60,51 @@ def test_nothing_outside_takes_a_guarded_node_but_a_result() -> None:
 @pytest.mark.parametrize("taken", ["both", "sum", "other"])
 def test_what_is_taken_elsewhere_too_is_not_guarded(taken: str) -> None:
     assert found(taken) == []
+
+
+def chained(same: bool) -> tuple[Program, list[int]]:
+    """Returns a program in which a select's result is divided for another select, by the same condition or by another
+    one, and the two divisions."""
+    b = ProgramBuilder(Forest((), (), (0,), 0), FLOW_WINDOW)
+    count, over = (b.add(Op.MIN, (b.event(name), b.const(MOST))) for name in ("acked_bytes", "in_flight_bytes"))
+    wanted = b.add(Op.GT, (b.event("trimmed_bytes"), b.const(7)))
+    over = b.add(Op.MAX, (over, b.const(1)))
+    first = divided(b, Division(count, over, MOST, 0, 4), name="first")
+    chosen = b.add(Op.SELECT, (wanted, b.add(Op.ADD, (first, b.const(3))), b.const(1)), name="chosen")
+    second = divided(b, Division(chosen, over, MOST, 0, 4), name="second")
+    again = wanted if same else b.add(Op.GT, (b.event("nacked_bytes"), b.const(7)))
+    value = b.add(Op.SELECT, (again, b.add(Op.ADD, (second, b.const(5))), b.const(1)), name="value")
+    value = b.add(Op.ADD, (value, chosen)) if same else value
+    return b.finish(b.add(Op.MAX, (value, b.const(1)))), [first, second]
+
+
+chains = pytest.mark.parametrize("same", [True, False])
+
+
+@chains
+def test_takers_of_a_result_stand_behind_its_block(same: bool) -> None:
+    built, quotients = chained(same)
+    used = needed(built)
+    blocks = guards(built, used, lambda node: node.args, quotients)
+    assert len(blocks) == 2
+    for block in blocks:
+        outside = [n for n in used if n not in block.nodes and set(built.nodes[n].args) & set(block.nodes)]
+        assert min(outside) > block.place
+        assert all(block.condition not in other.nodes for other in blocks)
+        assert all(a < block.place for n in block.nodes for a in built.nodes[n].args)
+
+
+@chains
+def test_every_name_is_declared_before_it_is_read(same: bool) -> None:
+    lowered = lower_program(chained(same)[0], Options(without=("idle",)))
+    printer = DividingPrinter(lowered, lambda feature, threshold: "")
+    names, declared, conditions = set(printer.names.values()), set(), 0
+    for line in (s.code for s in printer.statements()):
+        head, _, value = line.partition(" = ")
+        conditions += line.startswith("if ")
+        assert set(re.findall(r"(?<!>)\b[a-z_][a-z_0-9]*", value if value else line)) & names <= declared, line
+        declared.add(head.split()[-1])
+    assert conditions == 2
 
 
 def test_a_guard_that_spares_no_costly_node_is_none() -> None:
