@@ -26,8 +26,7 @@ const simtime_picosec RETURN = 4192000; // so that a round trip takes 8192 ns
 // The port: counts what it sends.
 class Port : public LosslessOutputQueue {
 public:
-  Port(mem_b buffer, EventList &events)
-      : LosslessOutputQueue(speedFromGbps(LINK_GBPS), buffer, events, nullptr) {}
+  Port(mem_b buffer, EventList &events) : LosslessOutputQueue(speedFromGbps(LINK_GBPS), buffer, events, nullptr) {}
   uint64_t sent = 0;
 
 protected:
