@@ -30,7 +30,7 @@ COMMITTED = ROOT / "tests" / "bench" / "steps.json"
 Hashes = dict[str, dict[str, str]]
 
 FOUND: Sequence[str] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
-"""What NumPy found on this processor beyond its baseline (x86-64-v2): X86_V3 has AVX2 and FMA, the rest AVX-512."""
+"""NumPy's findings on this processor beyond its baseline (x86-64-v2): X86_V3 has AVX2 and FMA, the rest AVX-512."""
 AVX512 = [feature for feature in FOUND if feature == "X86_V4" or feature.startswith("AVX512")]
 ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
     "this processor": {},

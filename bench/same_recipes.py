@@ -48,7 +48,7 @@ HEADING = (
     "made at",
 )
 COMPARED = slice(5, 10)
-"""Of a row: the cells from verdict to certificate."""
+"""A row's cells from verdict to certificate."""
 
 
 class RecipePlace(NamedTuple):
@@ -105,7 +105,11 @@ def row_of(recipe: str, place: RecipePlace, runs: Path) -> list[str]:
     out = place.folder(runs, recipe)
     print(f"{recipe}: {place.name}, cores: {place.cores}", file=sys.stderr)
     if not out.joinpath(*VERDICT).exists():
-        begun = [] if place.whole else begin_after_firmware(places(False, True)[0].folder(runs, recipe), out)
+        begun = (
+            []
+            if place.whole
+            else begin_after_firmware(RecipePlace(next(iter(ENVIRONMENTS)), place.cores).folder(runs, recipe), out)
+        )
         run(recipe, out, place, begun)
     pretended = place.name if ENVIRONMENTS[place.name] else "-"
     return [

@@ -6,19 +6,16 @@ SIM is the folder `sim` of csg-htsim (github.com/Broadcom/csg-htsim at 841d9e7),
 compiled against it. htsim's Swift repeats what duplicate ACKs or its timer show as lost, one packet at a time.
 """
 
-import argparse
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from tempfile import TemporaryDirectory
 
-from bench.htsim.driver import compiled
+from bench.htsim.driver import compiled, write_page
 from bench.shipped import listed
 from decision.artefact.errors import InputError
-from decision.artefact.output import write_atomically
 from decision.devices import TRANSPORTS
 from netsim.baselines import by_name
 from netsim.network import MS, US, Network
@@ -138,19 +135,11 @@ htsim's sender fills one hole a round trip, and its receivers wait for the start
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the page and returns 0, or prints the reason why not and returns 2."""
-    parser = argparse.ArgumentParser(prog="python -m bench.htsim.compare", description="netsim beside htsim.")
-    parser.add_argument("sim", type=Path, help="the folder sim of csg-htsim, after `make`")
-    parser.add_argument("--seeds", type=int, choices=range(1, 100), default=3, metavar="N", help="runs of each; 3")
-    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    options = parser.parse_args(arguments)
-    try:
-        with TemporaryDirectory() as folder:
-            program = compiled("swift", options.sim, Path(folder))
-            write_atomically(options.out, page(program, range(1, options.seeds + 1)).encode())
-    except InputError as error:
-        print(f"htsim: {error}", file=sys.stderr)
-        return 2
-    return 0
+
+    def made(sim: Path, folder: Path, seeds: int) -> str:
+        return page(compiled("swift", sim, folder), range(1, seeds + 1))
+
+    return write_page(arguments, "compare", "netsim beside htsim.", made, PAGE, "seeds", 3)
 
 
 if __name__ == "__main__":

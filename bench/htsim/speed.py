@@ -6,19 +6,16 @@ SIM is the folder `sim` of csg-htsim (github.com/Broadcom/csg-htsim at 841d9e7),
 compiled against it, without the line that htsim prints of each ACK.
 """
 
-import argparse
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 
 from bench.cpu import children_s
-from bench.htsim.driver import compiled
+from bench.htsim.driver import compiled, write_page
 from decision.artefact.errors import InputError
-from decision.artefact.output import write_atomically
 from netsim import Network, Simulation
 from netsim.baselines import by_name
 from netsim.network import MS
@@ -80,19 +77,11 @@ to it. In netsim they start into a buffer of 5 MiB and send go-back-N.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the page and returns 0, or prints the reason why not and returns 2."""
-    parser = argparse.ArgumentParser(prog="python -m bench.htsim.speed", description="netsim's and htsim's speed.")
-    parser.add_argument("sim", type=Path, help="the folder sim of csg-htsim, after `make`")
-    parser.add_argument("--pairs", type=int, choices=range(1, 100), default=6, metavar="N", help="runs of each; 6")
-    parser.add_argument("--out", type=Path, default=PAGE, help="the page")
-    options = parser.parse_args(arguments)
-    try:
-        with TemporaryDirectory() as folder:
-            program = compiled("hpcc", options.sim, Path(folder))
-            write_atomically(options.out, page(program, options.pairs).encode())
-    except InputError as error:
-        print(f"htsim: {error}", file=sys.stderr)
-        return 2
-    return 0
+
+    def made(sim: Path, folder: Path, pairs: int) -> str:
+        return page(compiled("hpcc", sim, folder, quiet=True), pairs)
+
+    return write_page(arguments, "speed", "netsim's and htsim's speed.", made, PAGE, "pairs", 6)
 
 
 if __name__ == "__main__":

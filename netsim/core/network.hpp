@@ -48,7 +48,7 @@ struct Network {
     return static_cast<std::uint32_t>(hashed(std::uint64_t{flow} << 44 ^ static_cast<std::uint64_t>(sent_at)) %
                                       entropies);
   }
-  // What senders and switches hash with; the seed is their salt.
+  // Senders and switches hash with this; the seed is their salt.
   std::uint64_t hashed(std::uint64_t key) const { return mixed(key ^ salt_); }
   // Whatever happens at the switches reaches a sender no earlier than this.
   Ps shortest_way_back() const;

@@ -79,7 +79,7 @@ def test_what_every_processor_has_is_of_no_make(products: dict[str, str]) -> Non
 
 
 def test_any_processor_ends_in_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By every method: here as this processor has it, and on one alone, as on an old one."""
+    """Every method does: here as this processor has it, and on one alone, as on an old one."""
     monkeypatch.setattr(TrainingLog, "draw", lambda log: None)
     here = {name: weights_hash(name, "any", tmp_path) for name in SMALL}
     assert here == COMMITTED
