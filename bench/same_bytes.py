@@ -32,6 +32,7 @@ Hashes = dict[str, dict[str, str]]
 FOUND: Sequence[str] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
 """NumPy's findings on this processor beyond its baseline (x86-64-v2): X86_V3 has AVX2 and FMA, the rest AVX-512."""
 AVX512 = [feature for feature in FOUND if feature == "X86_V4" or feature.startswith("AVX512")]
+WITHOUT_AVX2 = {"NPY_DISABLE_CPU_FEATURES": " ".join(FOUND)}
 ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
     "this processor": {},
     **(
@@ -44,15 +45,22 @@ ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
             },
         }
         if AVX512
-        else {}
+        else {
+            "one without AVX2": {
+                **WITHOUT_AVX2,
+                "OPENBLAS_CORETYPE": "SANDYBRIDGE",
+                "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA",
+            }
+        }
     ),
     "an older one": {
-        "NPY_DISABLE_CPU_FEATURES": " ".join(FOUND),
+        **WITHOUT_AVX2,
         "OPENBLAS_CORETYPE": "NEHALEM",
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-FMA",
     },
 }
-"""The variables by which NumPy, OpenBLAS and the C library are told of a processor; two more where there is AVX-512."""
+"""The variables by which NumPy, OpenBLAS and the C library are told of a processor. With AVX2, OpenBLAS has the same
+kernels for every maker."""
 BEFORE = """
 | kind    | one processor | an older one | the first step that differed |
 | ------- | ------------: | -----------: | ---------------------------- |
