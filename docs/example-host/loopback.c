@@ -83,16 +83,16 @@ static int stop_all(const endpoint *own, const endpoint *bottleneck, const endpo
 }
 
 static void print_report(const bottleneck_report *report) {
-  const uint64_t packets = (report->packets != 0U) ? report->packets : 1U;
+  const uint64_t found = (report->found != 0U) ? report->found : 1U;
   uint64_t seen = 0U;
   uint32_t kib = 0U;
 
-  while ((kib < (QUEUE_BYTES >> 10U)) && ((seen + report->queue_kib[kib]) * 100U < packets * 99U)) {
+  while ((kib < (QUEUE_BYTES >> 10U)) && ((seen + report->queue_kib[kib]) * 100U < found * 99U)) {
     seen += report->queue_kib[kib++];
   }
   (void)printf("packets %" PRIu64 "\nmarked %" PRIu64 "\nlost %" PRIu64 "\ndropped %" PRIu64 "\n", report->packets,
                report->marked, report->lost, report->dropped);
-  (void)printf("queue_mean_bytes %" PRIu64 "\nqueue_p99_kib %" PRIu32 "\n", report->queue_bytes_sum / packets, kib);
+  (void)printf("queue_mean_bytes %" PRIu64 "\nqueue_p99_kib %" PRIu32 "\n", report->queue_bytes_sum / found, kib);
 }
 
 static int number(const char *text, uint32_t low, uint32_t high, uint32_t *value) {

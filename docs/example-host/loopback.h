@@ -11,11 +11,12 @@
 #define PACKET_BYTES 1024U
 #define MAX_FLOWS 64U
 #define LINE_RATE_BPS 80000000U
-#define BASE_RTT_NS 4000000U
+#define DELAY_NS 4000000U
 
-/* bytes: queue of the bottleneck; a packet that finds more than MARK_BYTES is marked, beyond QUEUE_BYTES dropped */
+/* bytes: queue of the bottleneck, and NSCC's marks of it: 0.2 and 0.8 BDP */
 #define QUEUE_BYTES 120000U
-#define MARK_BYTES 20000U
+#define MARK_MIN_BYTES 8000U
+#define MARK_MAX_BYTES 32000U
 
 /* Tells bottleneck and receiver to stop. */
 #define END_OF_RUN 0xFFFFFFFFU
@@ -38,12 +39,13 @@ typedef struct {
   const char *log; /* file of calls, or NULL */
 } loopback_settings;
 
-/* What the bottleneck saw; bytes of the queue as arriving packets found them, in packets' number by KiB. */
+/* What the bottleneck saw. The queue is as arriving packets found it, but for the run's first quarter. */
 typedef struct {
   uint64_t packets;
   uint64_t marked;
   uint64_t lost;    /* injected */
   uint64_t dropped; /* the queue was full */
+  uint64_t found;   /* packets that the queue was counted for */
   uint64_t queue_bytes_sum;
   uint32_t queue_kib[1U + (QUEUE_BYTES >> 10U)];
 } bottleneck_report;

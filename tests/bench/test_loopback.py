@@ -1,0 +1,54 @@
+"""NSCC over loopback next to the simulator: what is compared, and what a page says. Real time is not judged here."""
+
+from pathlib import Path
+
+import pytest
+
+from bench import loopback
+from decision.policy.algorithm import Algorithm, load_algorithm
+from tests.codegen.test_host_example import EXAMPLE, SOURCES
+
+HEADER = (EXAMPLE / "loopback.h").read_text()
+SHORT = ["--runs", "2", "--seconds", "1"]
+
+
+@pytest.fixture
+def algorithm() -> Algorithm:
+    return load_algorithm(loopback.SETTINGS)
+
+
+def test_both_are_given_the_same_path(algorithm: Algorithm) -> None:
+    constants = dict(
+        line.split()[1:3] for line in HEADER.splitlines() if line.startswith("#define") and len(line.split()) == 3
+    )
+    value = {name: int(text.rstrip("U")) for name, text in constants.items() if text.rstrip("U").isdigit()}
+    assert value["LINE_RATE_BPS"] == algorithm.line_rate == loopback.LINE_MBPS * 10**6
+    assert value["PACKET_BYTES"] == algorithm.mtu
+    assert value["QUEUE_BYTES"] == loopback.QUEUE_BYTES
+    leaves_ns = 8 * 10**9 * algorithm.mtu // algorithm.line_rate
+    assert abs(value["DELAY_NS"] + leaves_ns - algorithm.base_rtt) < 1000
+    assert loopback.SOURCES == SOURCES
+    assert loopback.EXAMPLE == EXAMPLE
+
+
+def test_the_simulated_path_holds_as_many_bytes(algorithm: Algorithm) -> None:
+    """The queue settles at the target, a base RTT of the line: 41 KB."""
+    bdp = algorithm.line_rate / 8 * algorithm.base_rtt * 1e-9
+    found = loopback.simulated(algorithm, 8, 2, seed=1)
+    assert found["queue"] == pytest.approx(bdp, rel=0.1)
+    assert found["goodput"] > 0.98
+
+
+@pytest.mark.parametrize(("real", "result"), [(0.96, "met"), (0.90, "not met")])
+def test_the_page_judges_the_largest_difference(
+    real: float, result: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loopback, "built", lambda folder: folder)
+    monkeypatch.setattr(loopback, "measured", lambda *_: {"goodput": 1.0, "queue": real * 40_000, "jain": 1.0})
+    monkeypatch.setattr(loopback, "simulated", lambda *_: {"goodput": 1.0, "queue": 40_000.0, "jain": 1.0})
+    page = tmp_path / "page.md"
+    assert loopback.main([*SHORT, "--out", str(page)]) == 0
+    text = page.read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and line.split()[1].isdigit()]
+    assert [int(row.split()[1]) for row in rows] == list(loopback.FLOWS)
+    assert text.rstrip().endswith(f": {result}.")
