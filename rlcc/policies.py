@@ -78,7 +78,7 @@ def by_path(path: Path, read: Read = NONE) -> Iterator[NamedPolicy]:
 def on_core(path: Path, core: CoreName, read: Read = NONE) -> NamedPolicy:
     """The firmware folder ``path`` on an emulated core."""
     if (kind := "firmware" if path in read else kind_of(path)) != "firmware":
-        raise InputError(f"{path} is a {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
+        raise InputError(f"{path} is of kind {kind}, and a core runs firmware; give a firmware folder, or @ and a time")
     manifest = read[path] if path in read else opened(path, "firmware")
     source = load_in_network(manifest)
     policy = CorePolicy(Installed.of(source, source.program()), path.resolve(), manifest.hash, core)
@@ -98,7 +98,7 @@ def kind_of(path: Path) -> str:
     manifest = load_json(path / NAME)
     kind = manifest.get("kind") if isinstance(manifest, dict) else None
     if kind not in ("teacher", "student", "firmware"):
-        raise InputError(f"{path} is a {kind}; give a teacher, a student or a firmware folder")
+        raise InputError(f"{path} is of kind {kind}; give a teacher, a student or a firmware folder")
     return str(kind)
 
 

@@ -132,7 +132,7 @@ def _manifest(folder: Path, kind: str, data: Any) -> Manifest:
     """The content of ``manifest.json``, its types checked."""
     try:
         if data["kind"] != kind:
-            raise InputError(f"{folder} is a {data['kind']}, not a {kind}")
+            raise InputError(f"{folder} is of kind {data['kind']}, not {kind}")
         if data["format"] != (due := FORMATS.get(kind, FORMAT)):
             raise InputError(f"{folder} has manifest format {data['format']!r}, not {due}; make it again")
         files, parents, tools = (_texts(data[key]) for key in ("files", "parents", "tools"))

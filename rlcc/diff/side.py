@@ -59,4 +59,4 @@ def read_side(folder: Path) -> Side:
     if kind == "firmware":
         artefact = opened(folder, kind)
         return Side(folder, kind, artefact.hash, load_pupil(artefact), dict(artefact.details))
-    raise InputError(f"{folder} is a {kind}; give the folder of a student or of a firmware")
+    raise InputError(f"{folder} is of kind {kind}; give the folder of a student or of a firmware")

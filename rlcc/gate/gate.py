@@ -358,7 +358,7 @@ def _pair(
             return None
         raise InputError("rlcc gate needs --teacher or a --recipe that names one")
     if loaded is None and (kind := kind_of(path)) != "teacher":
-        raise InputError(f"{path} is a {kind}, not the teacher that {firmware} is to be compared with")
+        raise InputError(f"{path} is of kind {kind}, not the teacher that {firmware} is to be compared with")
     teacher = loaded or load(path)
     if not read and teacher.hash != expected:
         raise InputError(f"{firmware} was made from another teacher than {path}; give the one it came from")

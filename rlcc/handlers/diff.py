@@ -87,7 +87,7 @@ def _migration(old: Side, new: Side) -> str:
 
     for side in (old, new):
         if side.kind != "firmware":
-            raise InputError(f"{side.folder} is a {side.kind}; --migration needs two firmware folders")
+            raise InputError(f"{side.folder} is of kind {side.kind}; --migration needs two firmware folders")
     before, after = (read_firmware(side.folder) for side in (old, new))
     return migration(before.program, after.program, (old.label, new.label), after.prefix)
 

@@ -33,7 +33,7 @@ def handle(
         raise InputError(f"{source} holds no trees of a student; give the folder of a student or of its firmware")
     manifest = opened(source, kind)
     if (monitor is not None or samples) and kind != "firmware":
-        raise InputError(f"{source} is a {kind}; a device runs firmware, so give its folder")
+        raise InputError(f"{source} is of kind {kind}; a device runs firmware, so give its folder")
     for place in filter(None, (out, monitor)):
         not_within(source, place)
     hash = manifest.hash if kind == "student" else manifest.parent("student", source)

@@ -44,8 +44,8 @@ void suet_cc_track(struct suet_cc *cc) {
   cc->in_flight += 1U;
 }
 
-/* Hands the header what was acknowledged and trimmed since its last decision. */
-static void decide(struct suet_cc *cc, uint32_t packets, uint64_t sent_ns) {
+/* Hands the header packets that were acknowledged, or trimmed. */
+static void decide(struct suet_cc *cc, uint32_t packets, uint32_t trimmed, uint64_t sent_ns) {
   const uint32_t packet = cc->host.params.mtu_bytes;
   const uint64_t now = rlcc_suet_now_ns();
   const uint32_t marked = (cc->marked < packets) ? cc->marked : packets;
@@ -56,13 +56,12 @@ static void decide(struct suet_cc *cc, uint32_t packets, uint64_t sent_ns) {
   completion.timed = (uint32_t)((sent_ns != 0U) && (now >= sent_ns) && (now - sent_ns <= UNTIMED_NS));
   completion.acked_bytes = packets * packet;
   completion.marked_bytes = marked * packet;
-  completion.trimmed_bytes = cc->trimmed * packet;
+  completion.trimmed_bytes = trimmed * packet;
   rlcc_host_acknowledged(&cc->host, &completion);
   rlcc_host_sent(&cc->host, completion.trimmed_bytes); /* trimmed packets are sent again under their reservation */
   if (packets != 0U) {
     cc->marked = 0U; /* marks without an acknowledgement wait for the next one */
   }
-  cc->trimmed = 0U;
   set_window(cc);
 }
 
@@ -80,16 +79,17 @@ void suet_cc_ack(struct suet_cc *cc, uint32_t count) {
   if (count > packets) {
     cc->host.counters.over_acknowledged += 1U;
   }
-  if ((packets != 0U) || (cc->trimmed != 0U)) {
-    decide(cc, packets, sent_ns);
+  if (packets != 0U) {
+    decide(cc, packets, 0U, sent_ns);
   }
 }
 
 void suet_cc_congestion(struct suet_cc *cc, bool trimmed) {
   if (trimmed) {
     cc->trim_events += 1U;
-    cc->trimmed += (cc->trimmed < cc->in_flight) ? 1U : 0U;
-    decide(cc, 0U, 0U); /* a NACK of a trimmed packet may come alone */
+    if (cc->in_flight != 0U) {
+      decide(cc, 0U, 1U, 0U); /* a NACK of a trimmed packet may come alone */
+    }
   } else {
     cc->ecn_events += 1U;
     cc->marked += 1U;

@@ -32,7 +32,6 @@ struct suet_cc {
   uint32_t first; /* number of the oldest tracked packet */
   uint32_t next;  /* number of the next one */
   uint32_t marked;
-  uint32_t trimmed; /* packets that the next acknowledgement reports */
 };
 
 void suet_cc_init(struct suet_cc *cc, uint32_t cwnd);
