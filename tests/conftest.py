@@ -9,4 +9,5 @@ pytest_plugins = (
     "garbage",
     "slow_cases",
     "shared_emissions",
+    "no_network_cache",
 )

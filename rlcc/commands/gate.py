@@ -63,7 +63,7 @@ CLOSED_LOOP_FLAGS = {"scenarios": ("--scenario", "scenarios"), "seeds": ("--seed
 @click.option(
     "--no-cache",
     is_flag=True,
-    help="Take nothing from the cache of earlier runs: check the certificate, and build the emulated core.",
+    help="Take nothing from the cache of earlier runs: check the certificate, simulate the networks, build the core.",
 )
 @click.option("--time-limit", type=click.IntRange(1), default=900, show_default=True, help="Time limit, seconds.")
 @click.option("--sarif", "sarif_file", type=FOLDER, help="Output file, SARIF.")

@@ -20,6 +20,7 @@ from emulator.shared_library import shared_library
 from netsim.devices import chosen
 from netsim.policies import Installed, PolicySpec, compiled, native
 from netsim.policies import program as interpreted_program
+from rlcc.commands.console import counted
 from rlcc.gate import closed_loop, on_device
 from rlcc.gate.certificate_check import network_of
 from rlcc.gate.checks import all_states, neighbourhood, same_eyes, undefined_in_states, without_cells
@@ -29,6 +30,7 @@ from rlcc.gate.job import Job, Pair
 from rlcc.gate.judgement import StatesMet, sampling
 from rlcc.gate.labels import check_unseen, labels_of
 from rlcc.gate.neighbourhood import furthest
+from rlcc.gate.network_cache import NetworkCache
 from rlcc.gate.teacher_match import Errors, compare, driven_by, given_rollouts, own_rollouts
 from rlcc.gate.triggers import Shares, share
 from rlcc.gate.verdict import Check
@@ -119,16 +121,21 @@ def on_the_device(job: Job, policy: Pupil, device: str, latency_ps: int) -> tupl
 
 def _in_networks(job: Job, entries: list[Entry]) -> list[PolicyMetrics]:
     """Returns the metrics of every entry in the gate's networks."""
-    options = job.options
-    return closed_loop.run(
+    options, remembered = job.options, job.evidence.remembered
+    keep = NetworkCache() if remembered.use else None
+    found = closed_loop.run(
         entries,
         options.scenarios,
         options.seeds,
         deployment=job.evidence.deployment,
         duration_ps=options.duration,
         window_ps=options.window,
+        keep=keep,
         progress=job.say,
     )
+    if keep is not None and keep.reused:
+        remembered.hits.append(counted(keep.reused, "network run"))
+    return found
 
 
 @contextmanager

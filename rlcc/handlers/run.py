@@ -14,11 +14,12 @@ from distill.options import DistillOptions
 from emulator.build import build as build_firmware
 from emulator.firmware_folder import read_firmware
 from rlcc import stages
-from rlcc.commands.console import judged, print_verdict, stage
+from rlcc.commands.console import counted, judged, print_verdict, stage
 from rlcc.commands.run import RUNS, STAGES
 from rlcc.gate.emulation_store import KIND as EMULATION
 from rlcc.gate.emulation_store import keep
 from rlcc.gate.job import Evidence
+from rlcc.gate.network_cache import NetworkCache
 from rlcc.recipe import Recipe, deployment_of, load_recipe, teacher_path
 from rlcc.reports import folder as reports
 from rlcc.reports.html.page import page
@@ -72,7 +73,10 @@ def handle(recipe_file: Path, out: Path | None, first: str) -> int:
             stages.rollout(loaded, recipe.rollout, rollouts, figures, progress, deployment)
     if "distill" in to_run:
         with stage("distill") as (figures, progress):
-            stages.distill_recipe(recipe, loaded, rollouts, student, figures, progress, deployment)
+            cache = NetworkCache()
+            stages.distill_recipe(recipe, loaded, rollouts, student, figures, progress, deployment, cache)
+            if cache.reused:
+                figures["cached"] = counted(cache.reused, "network run")
     if "emit" in to_run:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
@@ -101,5 +105,7 @@ def handle(recipe_file: Path, out: Path | None, first: str) -> int:
         place = folder / "verdict"
         reports.write(verdict, page(judgement, recipe.emulate, recipe.gate, recipe_file.name, place), place)
         figures |= judged(verdict, place)
+        if evidence.remembered.hits:
+            figures["cached"] = ", ".join(evidence.remembered.hits)
     print_verdict(verdict, place)
     return 0 if verdict.passed else 1

@@ -139,7 +139,7 @@ AS_THEY_WERE: dict[str, tuple[Edit, str]] = {
         both(lambda folder: (folder / "etc").symlink_to("/etc"), names("etc/passwd")),
         "etc/passwd is outside the folder or a link",
     ),
-    "another kind": (data("manifest.json", lambda m: m.update(kind="student")), "is of kind student, not firmware"),
+    "another kind": (data("manifest.json", lambda m: m.update(kind="student")), "kind student, not"),
     "another teacher": (
         data("manifest.json", lambda m: m["parents"].update(teacher="0" * 64)),
         "manifest.json was changed",

@@ -1,0 +1,29 @@
+"""Tests neither take network runs from the user's cache nor leave any there: some replace parts of what simulates.
+
+A test of the cache itself has the fixture ``network_cache``: a folder of its own.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rlcc.gate.network_cache import NetworkCache
+
+LOAD, SAVE = NetworkCache.load, NetworkCache.save
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network_cache() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(NetworkCache, "load", lambda self, key: None)
+        patch.setattr(NetworkCache, "save", lambda self, key, outcome: None)
+        yield
+
+
+@pytest.fixture
+def network_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("rlcc.gate.network_cache.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(NetworkCache, "load", LOAD)
+    monkeypatch.setattr(NetworkCache, "save", SAVE)
+    return tmp_path / "cache" / "networks"
