@@ -22,7 +22,8 @@ from netsim.result_store import Kept
 from netsim.simulation import DECISION_LATENCY_PS
 from netsim.trials import Trial, run
 from rlcc.commands.run_location import add_options, place_of
-from rlcc.evaluation import suite
+from rlcc.evaluation import grid, suite
+from rlcc.evaluation.contenders import Contender
 from rlcc.evaluation.grid import Cell
 from rlcc.origin import made_by
 from teachers.load import load
@@ -52,15 +53,7 @@ def trial(cell: StartCell | Cell, who: NativePolicy, seed: int) -> Trial:
     """Returns the run of a teacher in a cell."""
     if isinstance(cell, StartCell):
         return cell.trial(who, seed)
-    return Trial(
-        cell.scenario,
-        who,
-        seed=seed,
-        duration_ps=cell.times.duration_ps,
-        window_ps=cell.times.window_ps,
-        decision_latency_ps=DECISION_LATENCY_PS,
-        network=cell.network,
-    )
+    return grid.trial(Contender("teacher", "teacher", "teacher", "", who, DECISION_LATENCY_PS), cell, seed)
 
 
 def section(title: str, cells: Sequence[StartCell | Cell], seeds: Sequence[int], place: Place | None) -> str:
