@@ -1,8 +1,7 @@
 """Tables of a suite's cells by family: how policies stand against baselines, and which of them to take.
 
-tally    12 / 30 / 4 / 2: pairs of a cell and a baseline that are won, level, mixed and lost
-advice   of each family the policy that loses fewest pairs in cells that may be tuned on, then wins most. Held-out
-         cells choose nothing: they show what the choice is worth
+A tally counts pairs of a cell and a baseline: won / level / mixed / lost. Advice names for each family the policy that
+loses fewest pairs in cells that may be tuned on, then wins most. Held-out cells choose nothing.
 """
 
 from collections.abc import Mapping, Sequence
