@@ -276,7 +276,9 @@ def _read(word: Word, text: str) -> int:
     if word.unit not in QUANTITIES:
         return _whole(word.quantity, text)
     by = QUANTITIES[word.unit]
-    return _scaled(word.quantity, text, by.units, by.raw, by.example)
+    value = _scaled(word.quantity, text, by.units, by.raw, by.example)
+    # Contexts keep 30 bits of a rate: line rate stands there as 2^-30 of it less.
+    return LINE_RATE_Q30 if by.units is LINE_FRACTION and value == LINE_RATE_Q30 + 1 else value
 
 
 def _scaled(name: str, text: str, units: Mapping[str, int | Fraction], raw: Fraction, example: str) -> int:

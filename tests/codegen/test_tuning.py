@@ -85,6 +85,14 @@ def test_what_the_device_would_not_take_is_one_sentence(said: dict[str, str], wo
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["100 %", "1 line"])
+def test_line_rate_is_the_largest_rate_that_a_context_keeps(text: str) -> None:
+    word = Word("rate_initial_q30", "line rate / 2^30", 1, LINE_RATE_Q30, 1)
+    assert chosen((word,), {}, {"rate_initial": text}) == {"rate_initial_q30": LINE_RATE_Q30}
+    with pytest.raises(InputError, match="out of range"):
+        chosen((word,), {}, {"rate_initial": "100.1 %"})
+
+
 def test_a_fixed_parameter_takes_its_value_only() -> None:
     fixed = (Word("rate_max_q30", "line rate / 2^30", 5, 5, 5), *WORDS[-5:])
     assert chosen(fixed, {}, {"rate_max_q30": "5"})["rate_max_q30"] == 5
