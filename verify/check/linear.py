@@ -69,22 +69,22 @@ def ascending(asked: Question, answers: Mapping[Question, bool], span: Span) -> 
     if asked in answers:
         return answers[asked]
     for side, other in ((0, 1), (1, 0)):
-        multiple = _multiple(asked[side])
-        if multiple is None:
+        own = multiple(asked[side])
+        if own is None:
             continue
         for known, less in answers.items():
-            compared = _multiple(known[side]) if known[other] == asked[other] else None
-            if compared is None or compared[0] is not multiple[0]:
+            compared = multiple(known[side]) if known[other] == asked[other] else None
+            if compared is None or compared[0] is not own[0]:
                 continue
-            greater = max(multiple[1], compared[1])
+            greater = max(own[1], compared[1])
             # A side that has become less on the left, or more on the right, is less all the more; else not less.
-            grew = multiple[1] == greater
-            if less == (grew == bool(side)) and greater * span(multiple[0])[1] < MODULUS:
+            grew = own[1] == greater
+            if less == (grew == bool(side)) and greater * span(own[0])[1] < MODULUS:
                 return less
     return None
 
 
-def _multiple(total: Sum) -> tuple[Term, int] | None:
+def multiple(total: Sum) -> tuple[Term, int] | None:
     """The word, and how many times it is there, of a sum that is nothing else."""
     constant, parts = total
     return parts[0] if constant == 0 and len(parts) == 1 else None

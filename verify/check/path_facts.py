@@ -1,7 +1,8 @@
 """Facts of a path: an interval for each word that was compared with a constant, and conditions of other kinds.
 
 ``decide`` may say that it does not know; both sides are then walked. It may never say more than is so: an answer comes
-from intervals, or from a solver that finds the other side impossible.
+from intervals, or from a solver that finds the other side impossible. The interval of a word follows from those of its
+parts and narrows theirs. If k * x does not wrap, k * x <= n is x <= n / k, which decides other multiples of x.
 """
 
 from collections.abc import Iterator, Set
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from verify.check.assignments import Assignments
-from verify.check.linear import Question, ascending, linear, question
+from verify.check.linear import Question, ascending, linear, multiple, question
 from verify.check.solver import Prove, Undecided, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
 
@@ -93,44 +94,34 @@ class Known:
                 word = a if b.op == "const" else b
                 narrowed = self._narrowed(c.op, holds, word, b if word is a else a, word is a)
                 if narrowed is not None:
-                    bounds = {**self.bounds, word: narrowed}
-                    if narrowed[0] == narrowed[1]:
-                        bounds |= self._inside(word, narrowed[0])
-                    elif word.op == "bvadd" and word.args[1].op == "const":
-                        bounds |= self._before(word, narrowed)
-                    return Known(bounds, self.facts)
+                    return Known({**self.bounds, word: narrowed, **self._inside(word, narrowed)}, self.facts)
         return Known(self.bounds, self.facts | {condition})
 
-    def _inside(self, word: Term, value: int) -> dict[Term, Bounds]:
-        """The words that a word of one value is made of by adding a constant, or by a shift that loses nothing."""
-        inside: dict[Term, Bounds] = {}
-        while word.op in ("bvadd", "bvshl") and word.args[1].op == "const":
-            inner, by = word.args[0], word.args[1].value
-            if word.op == "bvadd":
-                value = (value - by) & FULL
-            elif value & ((1 << by) - 1) or self.span(inner)[1] >> (32 - by):
-                break  # a value that no shift has, or one of several that have it
-            else:
-                value >>= by
-            word = inner
-            inside[word] = bounded(value, value)
-        return inside
-
-    def _before(self, word: Term, bounds: Bounds) -> dict[Term, Bounds]:
-        """Bounds of x from those of x + c, which may wrap: x then lies outside of a gap."""
-        x, c = word.args[0], word.args[1].value
-        low, high = self.span(x)
+    def _inside(self, word: Term, bounds: Bounds) -> dict[Term, Bounds]:
+        """Bounds of x from those of x + c, which may wrap, so that x lies outside of a gap. Bounds of x from those of
+        k * x, unless some x lets it wrap. One value goes on to what x is made of."""
+        x, times, c = word, 1, 0
+        if word.op in ("bvadd", "bvshl") and word.args[1].op == "const":
+            x, by = word.args[0], word.args[1].value
+            times, c = (1, by) if word.op == "bvadd" else (1 << by, 0)
+        elif (parts := multiple(linear(word))) is not None:
+            x, times = parts
+        own = self._spans(x)
+        low, high = own[0] * times, own[1] * times
+        if x is word or high > FULL:
+            return {}
         first, last = (bounds[0] - c) & FULL, (bounds[1] - c) & FULL
         if first <= last or low > last:
             low = max(low, first)
         if first <= last or high < first:
             high = min(high, last)
-        own = self.bounds.get(x, ALL)
-        return {x: _meet((max(own[0], low), min(own[1], high), own[2], own[3]))}
+        narrowed = _meet((-(-low // times), high // times, *own[2:]))
+        return {x: narrowed, **(self._inside(x, narrowed) if narrowed[0] == narrowed[1] else {})}
 
     def _narrowed(self, op: str, holds: bool, word: Term, constant: Term, first: bool) -> Bounds | None:
         """``word op constant`` (or the other way round) as bounds; None where an interval cannot say it."""
-        ulow, uhigh, slow, shigh = self.bounds.get(word, ALL)
+        # A sum is narrowed by itself: what its terms allow is left to ``_inside``.
+        ulow, uhigh, slow, shigh = self.bounds.get(word, ALL) if word.op == "bvadd" else self._spans(word)
         value = constant.value
         if op == "=":
             if holds:

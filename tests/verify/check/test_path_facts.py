@@ -240,6 +240,58 @@ def test_a_lower_bound_of_a_sum_is_one_of_its_term() -> None:
     assert pair.bounds[X] == bounded(0, 9)
 
 
+def times(k: int, word: Term = X) -> Term:
+    return extract(make("prod", word, const(k)), 31, 0)
+
+
+@pytest.mark.parametrize(
+    ("k", "x", "below", "wanted"),
+    [
+        (121, (1, 1000), 1000, (1, 8)),  # 121 * 8 = 968
+        (121, (1, 1000), 969, (1, 8)),
+        (121, (1, 1000), 968, (1, 7)),
+        (121, (0, FULL // 121), 1 << 30, (0, 8873899)),
+        (121, (0, FULL // 121 + 1), 1 << 30, (0, FULL // 121 + 1)),  # the greatest wraps to a little
+    ],
+)
+def test_bounds_of_a_multiple_are_bounds_of_its_factor(
+    k: int, x: tuple[int, int], below: int, wanted: tuple[int, int]
+) -> None:
+    condition = make("bvult", times(k), const(below))
+    assert Known({X: bounded(*x)}).assume(condition).span(X) == wanted
+    above = Known({X: bounded(*x)}).assume(negate(condition)).span(X)
+    assert above == ((wanted[1] + 1, x[1]) if wanted != x else x)
+
+
+@given(k=st.integers(1, 300), low=st.integers(0, 2**32 - 1), width=st.integers(0, 2**25), data=st.data())
+def test_no_factor_of_a_multiple_is_lost(k: int, low: int, width: int, data: Any) -> None:
+    ends = low // k, min(low // k + width, FULL)
+    x, than = data.draw(st.integers(*ends)), data.draw(st.integers(0, FULL))
+    for word in (times(k), make("bvshl", X, const(k % 32))):
+        value = k * x % 2**32 if word.op == "extract" else (x << k % 32) % 2**32
+        condition = make("bvult", word, const(than))
+        known = Known({X: bounded(*ends)}).assume(condition if value < than else negate(condition))
+        assert inside(x, known.bounds[X])
+        assert inside(value, known.bounds.get(word, ALL))
+
+
+def test_one_multiple_that_is_compared_answers_for_others() -> None:
+    """The thresholds of a ratio: count * 256 <= k * packets, with a count that is as high as it can be."""
+    packets = make("bvlshr", X, const(10))
+    known = Known({X: ALL}).assume(make("bvult", const(1 << 28), times(121, packets)))
+    assert known.decide(make("bvult", const(1 << 28), times(130, packets)), NONE) is TRUE
+    assert known.decide(make("bvult", const(1 << 27), times(61, packets)), NONE) is TRUE
+    few = known.assume(make("bvult", times(191, packets), const(700_000_000)))
+    assert few.decide(make("bvult", times(189, packets), const(700_000_000)), NONE) is TRUE
+
+
+def test_a_word_that_is_compared_is_still_bounded_by_what_it_is_made_of() -> None:
+    packets = make("bvlshr", X, const(10))
+    for known in (Known({X: ALL}), Known({X: ALL}).assume(negate(make("bvult", packets, const(1))))):
+        assert known.span(packets)[1] == FULL >> 10
+    assert known.span(packets)[0] == 1
+
+
 def spans() -> dict[str, tuple[Term, tuple[int, int]]]:
     """Made when a test asks: so that a mutant makes them too."""
     return {
