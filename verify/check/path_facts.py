@@ -219,11 +219,7 @@ class Known:
         answer = None if asked is None else ascending(asked[0], self._answers, self.span)
         if asked is not None and answer is not None:
             return TRUE if answer == asked[1] else FALSE
-        if (
-            condition.op == "="
-            and condition.args[0].width == 32
-            and linear(condition.args[0]) == linear(condition.args[1])
-        ):
+        if condition.op == "=" and condition.args[0].width == 32 and len({*map(linear, condition.args)}) == 1:
             return TRUE
         if condition.op in ("=", "bvult", "bvslt"):
             within = self._by_spans(condition)

@@ -1,7 +1,8 @@
 """Is a set of conditions impossible? Asked of cvc5, or bitwuzla, as SMT-LIB text.
 
 Products of two unknown factors are first left abstract: a number that is the same wherever the factors are the same
-and within the product of the factors' bounds. If that is impossible, so is the real thing. Else they are multiplied.
+and within the product of the factors' bounds. Multiples of one word are ordered: if b << s - 1 <= a <= b << s, then
+bx << s - 1 <= ax <= bx << s. If that is impossible, so is the real thing. Else they are multiplied.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -68,11 +69,11 @@ class _Script:
         self.lines = ["(set-logic QF_BV)"]
         for term in _in_order(conditions):
             self._define(term)
-        named = [] if exact else list(self.products.items())
-        for (left, first), (right, second) in combinations(named, 2):
+        for (left, first), (right, second) in combinations(() if exact else self.products.items(), 2):
             (a, b), (c, d) = ([self.names[x] for x in factors] for factors in (left, right))
             same = f"(or (and (= {a} {c}) (= {b} {d})) (and (= {a} {d}) (= {b} {c})))"
             self.lines.append(f"(assert (=> {same} (= {first} {second})))")
+            self._order(left, right)
         self.lines += [f"(assert {self.names[a]})" for a in conditions]
 
     def text(self) -> str:
@@ -82,6 +83,16 @@ class _Script:
         """Returns the values of variables and products by the names that the solver knows them by."""
         variables = {a: values[name] for a, name in self.names.items() if a.op == "var"}
         return Assignment(variables, {factors: values[name] for factors, name in self.products.items()})
+
+    def _order(self, left: tuple[Term, Term], right: tuple[Term, Term]) -> None:
+        """Two multiples of one word, as numbers, are ordered as their factors are, after a shift too."""
+        (x, a), (y, b) = (sorted(factors, key=lambda f: f.op == "const") for factors in (left, right))
+        if x is y and a.op == b.op == "const":
+            (least, few), (most, many) = sorted(((a.value, self.products[left]), (b.value, self.products[right])))
+            s = (-(-most // least) - 1).bit_length()
+            self.lines.append(f"(assert (bvule (bvshl {few} (_ bv{s - 1} 64)) {many}))")
+            if self._unsigned(x)[1] * least << s < 1 << 64:
+                self.lines.append(f"(assert (bvule {many} (bvshl {few} (_ bv{s} 64))))")
 
     def _define(self, a: Term) -> None:
         if a in self.names:

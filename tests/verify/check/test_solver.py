@@ -88,6 +88,42 @@ def test_of_three_products_each_two_are_compared(name: str) -> None:
         assert impossible([equal(a, b), differ(three[first], three[second]), *others], anything, name, multiply=False)
 
 
+def any_word(a: Term) -> tuple[int, int]:
+    return (a.value, a.value) if a.op == "const" else (0, FULL)
+
+
+MULTIPLES = [(34341, 17395), (3, 1), (7, 5), (FULL, 3), (FULL, FULL - 2), (4097, 4095), (129, 3)]
+
+
+@BOTH
+@pytest.mark.parametrize(("greater", "less"), MULTIPLES)
+def test_multiples_of_one_word_are_ordered_as_their_factors(name: str, greater: int, less: int) -> None:
+    more, fewer = product(X, const(greater)), product(const(less), X)
+    assert impossible([make("bvult", more, fewer)], any_word, name, multiply=False)
+    assert not impossible([make("bvult", fewer, more)], any_word, name, multiply=False)
+    assert not impossible([make("bvult", more, product(const(less), Y))], any_word, name, multiply=False)
+
+
+@BOTH
+def test_multiples_of_one_word_are_ordered_after_a_shift_too(name: str) -> None:
+    """x * 34341 >> 15 is no more than x * 17433 >> 14, and no less than x * 17107 >> 14."""
+
+    def share(factor: int, bits: int) -> Term:
+        return make("bvlshr", product(X, const(factor)), wide(bits))
+
+    assert impossible([make("bvult", share(17433, 14), share(34341, 15))], any_word, name, multiply=False)
+    assert impossible([make("bvult", share(34341, 15), share(17107, 15))], any_word, name, multiply=False)
+
+
+@BOTH
+@pytest.mark.parametrize(("greater", "less"), MULTIPLES)
+@pytest.mark.parametrize("x", [0, 1, 1 << 31, FULL])
+def test_no_order_of_multiples_rules_out_what_they_are(name: str, x: int, greater: int, less: int) -> None:
+    multiples = [equal(product(X, const(k)), wide(x * k)) for k in (greater, less)]
+    for bounds in (any_word, lambda a: (x, x) if a is X else (a.value, a.value)):
+        assert not impossible([equal(X, const(x)), *multiples], bounds, name, multiply=False)
+
+
 @BOTH
 def test_a_product_is_within_that_of_its_factors_bounds(name: str) -> None:
     bounds = {X: (3, 1000), Y: (5, 2000)}.__getitem__
