@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import sha256
@@ -80,7 +82,7 @@ class Trial:
     def key(self) -> str:
         """A hash of all that determines the outcome, the simulator among it. InputError where no other process could
         know what decides."""
-        return sha256(dump_json([FORMAT, simulator_hash(), content(self)]).encode())
+        return sha256(dump_json([FORMAT, simulator_hash(), np.__version__, content(self)]).encode())
 
 
 def run(

@@ -15,8 +15,8 @@
 
 /* bytes: queue of the bottleneck, and NSCC's marks of it: 0.2 and 0.8 BDP */
 #define QUEUE_BYTES 120000U
-#define MARK_MIN_BYTES 8000U
-#define MARK_MAX_BYTES 32000U
+#define MARK_MIN_BYTES 8204U
+#define MARK_MAX_BYTES 32816U
 
 /* Tells bottleneck and receiver to stop. */
 #define END_OF_RUN 0xFFFFFFFFU

@@ -22,6 +22,11 @@ RUNS = Path("runs")
     default=STAGES[0],
     help="Start at this stage, with the artefacts of an earlier run.",
 )
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Take nothing from the cache of earlier runs: simulate the networks, check the certificate, build the core.",
+)
 @where_options("threads")
 @handled
 def command() -> None:

@@ -1,10 +1,12 @@
 """`rlcc run RECIPE`: every stage of a recipe, from the teacher to the verdict."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from codegen.emit import emission_of, options_for
 from codegen.targets import targets_named, unserved
+from decision.artefact.cache import private_cache
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.artefact.output import check_place
@@ -16,6 +18,7 @@ from emulator.firmware_folder import read_firmware
 from rlcc import stages
 from rlcc.commands.console import counted, judged, print_verdict, stage
 from rlcc.commands.run import RUNS, STAGES
+from rlcc.gate.check_cache import Remembered
 from rlcc.gate.emulation_store import KIND as EMULATION
 from rlcc.gate.emulation_store import keep
 from rlcc.gate.job import Evidence
@@ -47,7 +50,12 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
         raise InputError(f"{place} was made with other options than the recipe's; start at an earlier stage")
 
 
-def handle(recipe_file: Path, out: Path | None, first: str) -> int:
+def handle(recipe_file: Path, out: Path | None, first: str, no_cache: bool) -> int:
+    with private_cache() if no_cache else nullcontext():
+        return _run(recipe_file, out, first, Remembered(use=not no_cache))
+
+
+def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered) -> int:
     from rlcc.gate import gate as gate_stage
     from rlcc.gate.certified import PLACE as CERTIFICATE
     from rlcc.gate.certified import discard as discard_certificate
@@ -67,20 +75,20 @@ def handle(recipe_file: Path, out: Path | None, first: str) -> int:
         check_place(folder / kind, kind)
     check_fresh(recipe, first, rollouts, student, firmware)
     loaded = load(teacher)
+    cache = NetworkCache() if remembered.use else None
 
     if "rollout" in to_run:
         with stage("rollout") as (figures, progress):
             stages.rollout(loaded, recipe.rollout, rollouts, figures, progress, deployment)
     if "distill" in to_run:
         with stage("distill") as (figures, progress):
-            cache = NetworkCache()
             stages.distill_recipe(recipe, loaded, rollouts, student, figures, progress, deployment, cache)
-            if cache.reused:
+            if cache is not None and cache.reused:
                 figures["cached"] = counted(cache.reused, "network run")
     if "emit" in to_run:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
-    evidence = Evidence(deployment=deployment, teacher=loaded, recipe=recipe_file)
+    evidence = Evidence(remembered=remembered, deployment=deployment, teacher=loaded, recipe=recipe_file)
     if "emulate" in to_run:
         with stage("emulate") as (figures, progress):
             build = build_firmware(read_firmware(firmware), tools)

@@ -6,6 +6,7 @@ import pytest
 
 from bench import loopback
 from decision.policy.algorithm import Algorithm, load_algorithm
+from netsim.baselines import by_name
 from tests.codegen.test_host_example import EXAMPLE, SOURCES
 
 HEADER = (EXAMPLE / "loopback.h").read_text()
@@ -25,6 +26,11 @@ def test_both_are_given_the_same_path(algorithm: Algorithm) -> None:
     assert value["LINE_RATE_BPS"] == algorithm.line_rate == loopback.LINE_MBPS * 10**6
     assert value["PACKET_BYTES"] == algorithm.mtu
     assert value["QUEUE_BYTES"] == loopback.QUEUE_BYTES
+    bdp_bytes = algorithm.line_rate * algorithm.base_rtt // (8 * 10**9)
+    marks = by_name("nscc").ecn
+    assert [f"{value[name] / bdp_bytes:.3f}" for name in ("MARK_MIN_BYTES", "MARK_MAX_BYTES")] == ["0.200", "0.800"]
+    assert marks is not None
+    assert marks.marking == "dequeue"
     leaves_ns = 8 * 10**9 * algorithm.mtu // algorithm.line_rate
     assert abs(value["DELAY_NS"] + leaves_ns - algorithm.base_rtt) < 1000
     assert loopback.SOURCES == SOURCES

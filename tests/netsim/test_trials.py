@@ -188,6 +188,17 @@ def test_a_damaged_file_is_not_believed(tmp_path: Path) -> None:
         assert file.read_bytes() == whole
 
 
+def test_any_damaged_byte_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
+    (outcome,) = run([TRIAL], InThisThread(), Kept(tmp_path))
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for place in range(0, len(whole), 3):
+        for mask in (0xFF, 1 << place % 8):
+            file.write_bytes(whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :])
+            loaded = Kept(tmp_path).load(TRIAL.key())
+            assert loaded is None or loaded.metrics == outcome.metrics, (place, mask)
+
+
 OTHERS: dict[str, list[Any]] = {
     "scenario": ["many-to-one:8", Scenario("many-to-one:4", 4, 1, Flows(host=np.arange(4)))],
     "policy": [baselines.by_name("hpcc"), baselines.by_name("dcqcn-hpcc")],
@@ -255,6 +266,13 @@ def test_the_start_is_measured_apart_and_changes_nothing() -> None:
 def test_another_simulator_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
     before = TRIAL.key()
     monkeypatch.setattr(trials, "simulator_hash", lambda: "another build")
+    assert TRIAL.key() != before
+
+
+def test_another_numpy_is_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metrics are sums and quantiles of NumPy's."""
+    before = TRIAL.key()
+    monkeypatch.setattr(np, "__version__", "another")
     assert TRIAL.key() != before
 
 

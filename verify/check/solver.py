@@ -87,7 +87,7 @@ class _Script:
     def _order(self, left: tuple[Term, Term], right: tuple[Term, Term]) -> None:
         """Two multiples of one word, as numbers, are ordered as their factors are, after a shift too."""
         (x, a), (y, b) = (sorted(factors, key=lambda f: f.op == "const") for factors in (left, right))
-        if x is y and a.op == b.op == "const":
+        if x is y and a.op == b.op == "const" and a is not b:
             (least, few), (most, many) = sorted(((a.value, self.products[left]), (b.value, self.products[right])))
             s = (-(-most // least) - 1).bit_length()
             self.lines.append(f"(assert (bvule (bvshl {few} (_ bv{s - 1} 64)) {many}))")
@@ -127,8 +127,8 @@ class _Script:
     def _product(self, a: Term) -> str:
         """A product by that of its factors before they were shifted left, where the shift has lost nothing."""
         (x, left), (y, right) = shifted_factors(a)
-        self._define(x)
-        self._define(y)
+        for part in _in_order((x, y)):
+            self._define(part)
         shift = left + right
         inner = f"(bvshl {self._number(x, y)} (_ bv{shift} 64))"
         if not (whole := whole_factors(a)):

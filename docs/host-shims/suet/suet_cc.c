@@ -58,7 +58,9 @@ static void decide(struct suet_cc *cc, uint32_t packets, uint32_t trimmed, uint6
   completion.marked_bytes = marked * packet;
   completion.trimmed_bytes = trimmed * packet;
   rlcc_host_acknowledged(&cc->host, &completion);
-  rlcc_host_sent(&cc->host, completion.trimmed_bytes); /* trimmed packets are sent again under their reservation */
+  if (trimmed != 0U) {
+    rlcc_host_sent(&cc->host, completion.trimmed_bytes); /* trimmed packets are sent again under their reservation */
+  }
   if (packets != 0U) {
     cc->marked = 0U; /* marks without an acknowledgement wait for the next one */
   }

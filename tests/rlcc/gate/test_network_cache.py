@@ -1,6 +1,7 @@
 """Network runs of earlier gates: found again if nothing that decides has changed, and only then."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -57,3 +58,17 @@ def test_a_gate_takes_its_networks_from_the_cache_unless_told_not_to(
     assert "network run" not in capsys.readouterr().out
     assert first[0] == again[0] == without[0]
     assert first[1]["checks"] == again[1]["checks"] == without[1]["checks"]
+
+
+def test_a_run_takes_none_of_it_if_told_so(
+    pipeline: Any, network_cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = Path(shutil.copytree(pipeline.firmware.parent, tmp_path / "out"))
+    asked = ["run", str(pipeline.recipe), "--out", str(out), "--from", "gate"]
+    assert cli.main(asked) == 0
+    runs = len(list(network_cache.iterdir()))
+    capsys.readouterr()
+    assert cli.main(asked) == 0
+    assert f"{runs} network runs" in capsys.readouterr().out
+    assert cli.main([*asked, "--no-cache"]) == 0
+    assert "cached" not in capsys.readouterr().out

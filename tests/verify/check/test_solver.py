@@ -125,6 +125,23 @@ def test_no_order_of_multiples_rules_out_what_they_are(name: str, x: int, greate
 
 
 @BOTH
+def test_one_product_under_two_names_is_in_order_with_itself(name: str) -> None:
+    """Factors without their shifts stand in the order in which they were made, whole ones with the constant last."""
+    five = const(5)
+    once = make("bvshl", X, const(20))
+    twice = make("bvshl", once, const(20))
+    assert not impossible([make("bvult", product(twice, five), product(once, five))], any_word, name, multiply=True)
+
+
+@BOTH
+def test_a_sum_without_its_zeros_is_known_to_the_solver_part_by_part(name: str) -> None:
+    """(x << 3) + 8 is (x + 1) << 3."""
+    total = make("bvadd", make("bvshl", X, const(3)), const(8))
+    assert not impossible([make("bvult", wide(40), product(total, const(5)))], any_word, name, multiply=True)
+    assert impossible([equal(X, const(1)), differ(product(total, const(5)), wide(80))], any_word, name, multiply=True)
+
+
+@BOTH
 def test_a_product_is_within_that_of_its_factors_bounds(name: str) -> None:
     bounds = {X: (3, 1000), Y: (5, 2000)}.__getitem__
     found = product(X, Y)
