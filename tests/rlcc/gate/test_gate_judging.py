@@ -667,7 +667,7 @@ def test_a_student_is_not_judged_without_a_teacher(stage: Stage) -> None:
 def test_what_is_no_teacher_is_refused(copied: Stage, kind: str) -> None:
     shutil.rmtree(copied.folder / "teacher")
     shutil.copytree(copied.folder / kind, copied.folder / "teacher")
-    with pytest.raises(InputError, match=f"is a {kind}"):
+    with pytest.raises(InputError, match=f"of kind {kind}"):
         copied.judge()
 
 
