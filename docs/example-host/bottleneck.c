@@ -37,7 +37,7 @@ static uint64_t leave(uint64_t first, uint64_t next, uint64_t now, uint32_t *ran
 void run_bottleneck(const loopback_settings *settings, const endpoint *own, const endpoint *receiver,
                     bottleneck_report *report) {
   uint64_t first = 0U, queue = 0U, next = 0U; /* numbers of the oldest packet, the oldest in the queue, the next one */
-  uint64_t free_ns = 0U, begin_ns = 0U; /* end of service, first arrival */
+  uint64_t free_ns = 0U, begin_ns = 0U;       /* end of service, first arrival */
   uint32_t random = settings->seed;
 
   (void)memset(report, 0, sizeof *report);
