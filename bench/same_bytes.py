@@ -59,8 +59,8 @@ ENVIRONMENTS: Mapping[str, Mapping[str, str]] = {
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX2,-AVX,-FMA",
     },
 }
-"""The variables by which NumPy, OpenBLAS and the C library are told of a processor. With AVX2, OpenBLAS has the same
-kernels for every maker."""
+"""The variables by which NumPy, OpenBLAS and the C library are told of a processor. OpenBLAS has the same
+kernels for every maker's processors with AVX2."""
 BEFORE = """
 | kind    | one processor | an older one | the first step that differed |
 | ------- | ------------: | -----------: | ---------------------------- |

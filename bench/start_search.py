@@ -25,7 +25,7 @@ CHOICES: dict[str, Sequence[Any]] = {
     "start.brake": tuple((("above", above), ("to", f"{2.0**to} line")) for above, to in BRAKES),
     "in_flight.bdp": (1.08, 1.12, 1.2),
 }
-"""Of each key the values to choose from; of a table its entries, which are set together."""
+"""Each key has the values to choose from. The entries of a table are set together."""
 MAX_SETS = 48
 """Sets of values that the search may try."""
 WON = 1e-3

@@ -55,6 +55,10 @@ class Remembered:
         self.hits += [name] if held else []
         return held
 
+    def told(self) -> dict[str, str]:
+        """Returns the figure of what was found again, if anything was."""
+        return {"cached": ", ".join(self.hits)} if self.hits else {}
+
     def keep(self, name: str, parts: object) -> None:
         """Remember that they hold. A cache that cannot be written costs time, no more."""
         if self.use:

@@ -116,9 +116,7 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
         reports.write(verdict, page(judgement, engine, options, recipe_name, folder), folder)
         if asked["sarif_file"] is not None:
             write_atomically(asked["sarif_file"], dump_json(sarif.sarif(verdict, firmware)))
-        figures |= judged(verdict, folder)
-        if remembered.hits:
-            figures["cached"] = ", ".join(remembered.hits)
+        figures |= judged(verdict, folder) | remembered.told()
     return verdict
 
 

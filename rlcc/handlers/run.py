@@ -112,8 +112,6 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
         progress("report")
         place = folder / "verdict"
         reports.write(verdict, page(judgement, recipe.emulate, recipe.gate, recipe_file.name, place), place)
-        figures |= judged(verdict, place)
-        if evidence.remembered.hits:
-            figures["cached"] = ", ".join(evidence.remembered.hits)
+        figures |= judged(verdict, place) | remembered.told()
     print_verdict(verdict, place)
     return 0 if verdict.passed else 1

@@ -21,7 +21,7 @@ WRONG = {
     "units of another size": ("acked_bytes >> 10U", "acked_bytes >> 9U"),
     "a ratio that ends sooner": ("16777212U", "16400000U"),
 }
-"""What is wrong: text of the emitted C, and what stands there instead. A ratio may end anywhere above 1001 times the
+"""Text of the emitted C, and what stands there instead. A ratio may end anywhere above 1001 times the
 most units acknowledged, 16400380 in its units: the last ends just below."""
 
 
