@@ -1,5 +1,5 @@
-"""NSCC in integers next to NSCC in floats, Swift, DCTCP and DCQCN: one port, incasts, a fabric, a collective, where
-switches trim packets, packets are spread over paths, and a link fails.
+"""A learnt policy with a window, and NSCC in integers, next to NSCC in floats, Swift, DCTCP and DCQCN: one port,
+incasts, a fabric, a collective, where switches trim packets, packets are spread over paths, and a link fails.
 
     python -m bench.windows [POLICY ...] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 """
@@ -26,8 +26,11 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results" / "windows.md"
 KEPT = ROOT / "build" / "windows"
 DOCUMENT = ROOT / "docs" / "window" / "nscc.toml"
-INTEGERS, LATE, FLOATS = "NSCC integers", "NSCC integers 0.9us", "nscc"
+TEACHER = ROOT / "fixtures" / "teachers" / "robust-window"
+LEARNT, INTEGERS, LATE, FLOATS = "learnt", "NSCC integers", "NSCC integers 0.9us", "nscc"
 CONTENDERS = (
+    f"{LEARNT}={TEACHER}@0us",
+    f"{LEARNT} 0.9us={TEACHER}@0.9us",
     f"{INTEGERS}={DOCUMENT}@0us",
     f"{LATE}={DOCUMENT}@0.9us",
     FLOATS,
@@ -118,11 +121,12 @@ SCENES = (
 
 def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) -> str:
     """Returns the page as Markdown."""
-    text = f"""# NSCC in integers in the network
+    text = f"""# Windows in the network
 {made_by("python -m bench.windows")}
 
-100 Gb/s, {counted(len(seeds), "seed")}, selective repeat. NSCC in integers is the program of `docs/window/nscc.toml`,
-interpreted in the simulator; `nscc` is the baseline in floats. [Windows](../how-to/windows.md) shows how to emit it.
+100 Gb/s, {counted(len(seeds), "seed")}, selective repeat. `learnt` is the teacher `robust-window`, whose beta, `rtt_max`
+and largest window were chosen in these scenes. NSCC in integers is the program of `docs/window/nscc.toml`, interpreted
+in the simulator; `nscc` is the baseline in floats. [Windows](../how-to/windows.md) shows how to emit both.
 
 | network | difference from plain |
 |---|---|

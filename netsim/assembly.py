@@ -117,6 +117,7 @@ def build(
             baseline = part.build(agents, net.link_gbps)
         elif part is not None:
             where = _window_paths(configs, fabric, net) if has_windows(part) else paths(scenario, fabric, net)
+            where = where.of(interface_of(part)) if isinstance(where, WindowPaths) else where
             decider = part.build(agents, where)
             if starts_q30 is not None:
                 decider.set_initial(starts_q30)
@@ -232,6 +233,15 @@ def windows_in(scenario: Scenario, fabric: Topology, net: Network, seed: int) ->
     return _window_paths(
         (network_config(net, fabric), _fabric(fabric), _scenario(scenario, fabric, net, seed)), fabric, net
     )
+
+
+def paths_of(interface: Interface, scenario: Scenario, fabric: Topology, net: Network, seed: int) -> Paths:
+    """Returns what flows know whose decider scales a rate, whether they ask for their RTT or have a window."""
+    if interface.site_name != FLOW_WINDOW.name:
+        return paths(scenario, fabric, net)
+    own = windows_in(scenario, fabric, net, seed).of(interface)
+    assert isinstance(own, Paths)
+    return own
 
 
 def _window_paths(configs: Configs, fabric: Topology, net: Network) -> WindowPaths:

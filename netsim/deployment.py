@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from decision.artefact.errors import InputError
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import FLOW_RATE
-from netsim.assembly import facts_in, paths, place
+from netsim.assembly import facts_in, paths_of, place
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort
 from netsim.network import Network
@@ -55,7 +55,7 @@ class Deployment:
         """Returns what each agent in question knows of the network, by name [agents]. ``flows``: interface of flows."""
         drawn = instantiate(scenario, seed, duration_ps, self.network)
         if self.flows is None:
-            return paths(drawn, *place(drawn, self.network)).places(flows)
+            return paths_of(flows, drawn, *place(drawn, self.network), seed).places(flows)
         return dict(facts_in(drawn, self.network, self.interface, self.period_ps, seed).known())
 
     def trial(

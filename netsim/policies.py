@@ -373,7 +373,7 @@ def _params_of(
     interface: Interface, where: Where | None, in_flight: InFlight | None, algorithm: Algorithm | None = None
 ) -> list[tuple[int, NDArray[np.uint32]]]:
     """Returns the parameters by their places in the interface."""
-    if isinstance(where, Paths) and "in_flight_bytes" in interface.knob_names and in_flight is None:
+    if isinstance(where, Paths) and len(interface.knobs) > 1 and in_flight is None:
         raise InputError(
             "the parameters cap what is in flight in the network that they are for; hand over the policy's in_flight, "
             "by which those of another network follow"

@@ -59,7 +59,9 @@ class Measured:
 
     def places(self) -> dict[str, NDArray[np.uint32]]:
         """Returns what each flow knows of the network, by name, to read its records by [flows]."""
-        return assembly.paths(self.scenario, *assembly.place(self.scenario, self.network)).places(self.interfaces[0])
+        flows = self.interfaces[0]
+        placed = assembly.place(self.scenario, self.network)
+        return assembly.paths_of(flows, self.scenario, *placed, seed=0).places(flows)
 
     def late_answers(self, cohort: int = 0) -> int:
         """Returns how many late answers a cohort has counted since the start, if its policy decides `once_per_rtt`."""

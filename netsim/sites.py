@@ -72,6 +72,10 @@ class WindowPaths:
         """Returns what the network says of each [flows]."""
         return {"mtu_bytes": self.mtu_bytes, "path_rtt_ns": self.path_rtt_ns}
 
+    def of(self, interface: Interface) -> "Paths | WindowPaths":
+        """Returns the same as flows know it whose window is by a rate."""
+        return self if interface.initial is None else Paths(self.path_rtt_ns, self.link_gbps, self.network_rtt_ns)
+
     def params(self, algorithm: Algorithm | None) -> dict[str, NDArray[np.uint32]]:
         """The operator's parameters that follow [flows]; of a hand-written algorithm all. InputError where one is out
         of its range."""

@@ -16,7 +16,8 @@ from decision.artefact.renamed_keys import RenamedFrom
 from decision.artefact.strict import Strict
 from decision.artefact.suggest import choices
 from decision.ir.interface import Interface
-from decision.ir.interfaces import FLOW_RATE, INTERFACES
+from decision.ir.interfaces import INTERFACES
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from netsim import baselines
 from netsim.baselines import BaselineSpec
 from netsim.cohorts import Cohort

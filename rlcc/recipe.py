@@ -17,7 +17,7 @@ from decision.artefact.quantity import parse_duration_ps
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
 from decision.artefact.strict import Strict
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.policy.neighbourhood import Around
 from distill.options import DistillOptions, RolloutOptions, Scenarios, Seeds
 from emulator.compile import Toolchain, toolchain

@@ -15,7 +15,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationPs
 from decision.artefact.renamed_keys import RenamedFrom
 from decision.artefact.strict import Strict
-from decision.ir.interfaces import LONG_FLOW
+from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.actions import Choice
 from decision.policy.policy import Policy
 from netsim import baselines

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir.arrays import Floats, Integers
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import trace
 from decision.policy.actions import Choice, scale_of
 from decision.policy.network_decision import Input, build_inputs, narrowed

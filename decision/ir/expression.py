@@ -252,6 +252,28 @@ class AtMost(SameScale):
 
 
 @dataclass(frozen=True)
+class Told(SameScale):
+    """x, or ``otherwise`` where x is 0: not told."""
+
+    otherwise: int
+    name: str
+    note: str = ""
+
+    @property
+    def highest(self) -> int:
+        return max(self.x.highest, self.otherwise)
+
+    def floats(self, t: TapeBuilder) -> int:
+        x = self.x.floats(t)
+        return t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, x, t.const(0.5)), t.const(float(self.otherwise)), x)
+
+    def integers(self, n: Nodes) -> int:
+        x = self.x.integers(n)
+        none = n.b.add(Op.EQ, (x, n.b.const(0)))
+        return n.b.add(Op.SELECT, (none, n.b.const(self.otherwise), x), 0, self.name, self.note)
+
+
+@dataclass(frozen=True)
 class Above(SameScale):
     """max(x - tolerance, 0); nothing to do in integers without a tolerance, where x is not negative."""
 

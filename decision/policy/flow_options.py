@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from decision.ir.interfaces.flow_rate import FLOWS, OPTIONS, TARGET_RATIO, flow_interface
+from decision.ir.interfaces.flow_rate import FLOWS, OPTIONS, TARGET_RATIO, WINDOWED, flow_interface
 
 FLOW_NAMES = tuple(flow.name for flow in FLOWS)
 OBSERVED = ("device_rate", TARGET_RATIO, "acks", "rtt_slack")
@@ -19,8 +19,8 @@ def implied(data: Any) -> Any:
 
 
 def check_options(interface: str, tables: Mapping[str, object], observation: Mapping[str, object]) -> None:
-    """ValueError where agents of the interface do not have just these options; a table that is None is not there, nor
-    a key of the observation that is false."""
+    """ValueError where agents of the interface do not have just these options, or options do not go together; a table
+    that is None is not there, nor a key of the observation that is false."""
     chosen = _chosen(tables, observation)
     if interface not in FLOW_NAMES:
         if chosen:
@@ -36,5 +36,11 @@ def observed(observation: Mapping[str, object]) -> list[str]:
 
 
 def _chosen(tables: Mapping[str, object], observation: Mapping[str, object]) -> list[str]:
-    asked = observed(observation)
-    return [name for name in OPTIONS if tables.get(name) is not None or name in asked]
+    asked, cap = observed(observation), tables.get("in_flight")
+    window = cap.get("window") if isinstance(cap, Mapping) else getattr(cap, "window", False)
+    told = {*asked, *(name for name, table in tables.items() if table is not None), *(["window"] if window else [])}
+    chosen = [name for name in OPTIONS if name in told]
+    if window and tuple(chosen) not in WINDOWED:
+        apart = next(name for name in chosen if name not in WINDOWED[-1])
+        raise ValueError(f"{apart} does not go with a window; leave it or in_flight.window out")
+    return chosen

@@ -8,6 +8,7 @@ late then stops by itself: a decision comes once an RTT, and a queue that fills 
 
 from fractions import Fraction
 from math import ceil
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
@@ -15,6 +16,7 @@ from decision.artefact.quantity_fields import SizeBytes
 from decision.artefact.strict import Strict
 from decision.ir.forest import Forest
 from decision.ir.interface import Interface
+from decision.ir.interfaces.completion import PATH_RTT
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30
 from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.program import Op, Program, ProgramBuilder
@@ -39,6 +41,8 @@ class InFlight(Strict):
     """Limit at line rate, in line rate x base RTT; proportional to the rate below."""
     least: SizeBytes = Field(default="16 KiB", gt=0, le=2**30)  # type: ignore[assignment]  # 16 packets, validated
     """Lowest limit, at any rate."""
+    window: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda window: not window)
+    """The limit is the flow's window: it decides on acknowledgements and losses, and asks for no RTT."""
 
     def params(self, base_rtt_ns: int, line_rate_bps: float) -> dict[str, int]:
         """The operator's parameters with these values, where flows have this base RTT and line rate."""
@@ -47,6 +51,7 @@ class InFlight(Strict):
         return {
             "in_flight_line_q2": min((line_bytes + 1) << LINE_BITS, MAX_Q2),
             "in_flight_min_bytes": self.least,
+            **({PATH_RTT: base_rtt_ns} if self.window else {}),
         }
 
 
@@ -67,8 +72,8 @@ def in_flight_program(interface: Interface) -> Program:
 
 def before_the_first_decision(interface: Interface) -> Program | None:
     """Returns the program that gives a new agent its knobs besides the one that it starts with; None if it has no
-    others. A new flow's window is the largest, and it is sent at line rate."""
-    if interface.site_name == FLOW_WINDOW.name:
+    others. A window that no rate belongs to is the largest."""
+    if interface.site_name == FLOW_WINDOW.name and interface.initial is None:
         b = ProgramBuilder(Forest((), (), (0,), 0), interface)
-        return b.finish(b.param("window_max_bytes"), *(b.const(knob.high) for knob in interface.knobs[1:]))
+        return b.finish(b.param("window_max_bytes"))
     return in_flight_program(interface) if interface.initial is not None and len(interface.knobs) > 1 else None

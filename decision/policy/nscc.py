@@ -37,7 +37,8 @@ from fractions import Fraction
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
-from decision.ir.interfaces.flow_window import FLOW_WINDOW_NSCC, MAX_DELAY_NS, MAX_WINDOW_BYTES, STEP_BITS
+from decision.ir.interfaces.completion import MAX_DELAY_NS
+from decision.ir.interfaces.flow_window import FLOW_WINDOW_NSCC, MAX_WINDOW_BYTES, STEP_BITS
 from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.quotients import Division, divided
 

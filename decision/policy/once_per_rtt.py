@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
 from decision.ir.interface import Interface
+from decision.ir.interfaces.completion import NOW, PATH_RTT, RTT
 from decision.ir.interfaces.flow_rate import RTT_BITS
 from decision.ir.program import Node, Op, Program, ProgramBuilder, StateField
 from decision.ir.rewrite import needed, rewritten
@@ -30,11 +31,23 @@ def late_answer(b: ProgramBuilder) -> int:
     the rate, which is a context's first field."""
     known = b.add(Op.GT, (b.state_in("rate_q30", "uint32"), b.const(0)), name="known_flow")
     decided = b.state_in(DECIDED, "uint32", "ns, wraps: the response that was decided on last")
-    b.state_out(DECIDED, b.event("response_ns"))
-    since = b.add(Op.WRAP_SUB, (b.event("request_sent_ns"), decided), name="asked_since_ns", note="the decision; wraps")
+    asked, answered = _times(b)
+    b.state_out(DECIDED, answered)
+    since = b.add(Op.WRAP_SUB, (asked, decided), name="asked_since_ns", note="the decision; wraps")
     high = b.add(Op.SHR, (since,), RTT_BITS, "asked_since_high", "all ones: asked before it, by 2^22 ns at the most")
     recent = b.add(Op.EQ, (high, b.const((1 << (32 - RTT_BITS)) - 1)), name="recent")
     return b.add(Op.MIN, (known, recent), name="late", note="its request left before the last decision")
+
+
+def _times(b: ProgramBuilder) -> tuple[int, int]:
+    """Returns the nodes of when the request was sent and when it was answered.
+
+    A packet that is acknowledged or lost was the request. What was not timed is taken as a base RTT old."""
+    if NOW not in b.interface.event_names:
+        return b.event("request_sent_ns"), b.event("response_ns")
+    now, path_rtt = b.event(NOW), b.param(PATH_RTT)
+    age = b.add(Op.MAX, (b.event(RTT), path_rtt), name="age_ns", note="of the packet; an RTT of 0 is not timed")
+    return b.add(Op.WRAP_SUB, (now, age), name="packet_sent_ns", note="wraps"), now
 
 
 def decides_once(program: Program) -> bool:

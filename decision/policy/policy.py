@@ -50,9 +50,10 @@ from decision.artefact.quantity_fields import DurationNs, LineFractionQ30, RateB
 from decision.artefact.strict import Strict
 from decision.ir.context_expressions import Carried, carried_by
 from decision.ir.interface import Interface
-from decision.ir.interfaces import FLOW_RATE, INTERFACES, TRIGGERED
+from decision.ir.interfaces import INTERFACES
 from decision.ir.interfaces.flow_rate import (
     CONGESTION_GAIN,
+    FLOW_RATE,
     LINE_RATE_Q30,
     MIN_BASE_RTT_NS,
     RTT_BITS,
@@ -61,6 +62,7 @@ from decision.ir.interfaces.flow_rate import (
     base_rtt_recip_q42,
     flow_interface,
 )
+from decision.ir.interfaces.queue_marking import TRIGGERED
 from decision.policy.actions import AnyAction
 from decision.policy.architecture import Architecture
 from decision.policy.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
@@ -276,6 +278,11 @@ class Header(Strict):
             raise ValueError(f"probes are of flows, which ask for their RTT, and agents of {interface} are none")
         if self.once_per_rtt and interface not in FLOW_NAMES:
             raise ValueError(f"once_per_rtt is of flows, which ask for their RTT, and agents of {interface} are none")
+        if self.in_flight is not None and self.in_flight.window:
+            if not self.once_per_rtt:
+                raise ValueError("in_flight.window: each acknowledgement is an event; write once_per_rtt = true")
+            if self.probes is not None:
+                raise ValueError("in_flight.window: flows with a window ask for no RTT; leave probes out")
         return self
 
     @property

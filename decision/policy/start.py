@@ -42,10 +42,10 @@ from decision.ir.forest import Forest
 from decision.ir.interface import PHASE_SHIFT
 from decision.ir.interfaces.flow_rate import (
     DEVICE_RATE,
-    FLOW_START,
     INFLATION_BITS,
     INFLATIONS,
     LINE_RATE_Q30,
+    PHASED_RATE,
     RTT_SLACK,
     Phase,
     flow_interface,
@@ -172,7 +172,7 @@ class Step:
 
 def step(b: ProgramBuilder, start: Start, place: Place, once_per_rtt: bool = False) -> Step:
     """Returns the step that the phase takes on an event."""
-    stored = b.state_in("rate_q30", "uint32", FLOW_START.context[0].meaning)
+    stored = b.state_in("rate_q30", "uint32", PHASED_RATE)
     too_late = late_answer(b) if once_per_rtt else None
     line_rate, none, settled = b.const(LINE_RATE_Q30), b.const(0), b.const(Phase.SETTLED)
     is_new = b.add(Op.EQ, (stored, none), name="is_new_flow")

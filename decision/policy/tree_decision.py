@@ -117,8 +117,7 @@ def finish(history: "History", action: Action, sums: Sequence[int]) -> Program:
         history.write({"action": shown})
         if history.late is not None:
             hold(b, history.late, None if start is None else start.made)
-        capped = "in_flight_bytes" in b.interface.knob_names
-        return b.finish(knob(b, rate), *([in_flight(b, rate)] if capped else []))
+        return b.finish(knob(b, rate), *([in_flight(b, rate)] if len(b.interface.knobs) > 1 else []))
     return set_anew(history, action, decided)
 
 

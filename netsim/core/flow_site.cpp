@@ -5,18 +5,15 @@
 #include <cmath>
 #include <limits>
 
+#include "rate_knob.hpp"
 #include "site_kind.hpp"
 
 namespace netsim {
 
 namespace {
 
-constexpr std::uint32_t kLineRateQ30 = 1U << 30; // line rate
-constexpr std::uint32_t kSlowest =
-    1U << 10; // what the device takes for 0, which would stop a flow and its probes for good
 constexpr Ps kNoProbe = std::numeric_limits<Ps>::max();
 
-double rate_of_knob(std::uint32_t q30) { return (q30 == 0 ? kSlowest : std::min(q30, kLineRateQ30)) * 0x1p-30; }
 std::uint32_t q30_of(double rate) { return static_cast<std::uint32_t>(rate * 0x1p30 + 0.5); }
 
 } // namespace

@@ -4,13 +4,12 @@
 #include <array>
 
 #include "flow_site.hpp"
+#include "rate_knob.hpp"
 #include "saturated.hpp"
 
 namespace netsim {
 
 namespace {
-
-constexpr std::uint32_t kLineRateQ20 = 1U << 20;
 
 void count(std::uint32_t &sum, std::uint32_t more) { sum = saturated(std::uint64_t{sum} + more); }
 
@@ -46,8 +45,17 @@ void WindowSite::event_taken(std::uint32_t flow, Ps, bool) {
   const Flow before = flows_at_[flow];
   Flow &f = flows_at_[flow] = Flow{};
   f.window = before.window;
-  f.rate_q20 = before.rate_q20;
+  f.rate_q30 = before.rate_q30;
   f.held = before.held;
+}
+
+// What is counted since then is newer.
+void WindowSite::undecided(std::uint32_t flow, Words event) {
+  Flow &f = flows_at_[flow];
+  count(f.acked, event[acked_bytes]);
+  count(f.marked, event[marked_bytes]);
+  for (std::size_t kind = 0; kind < f.lost.size(); ++kind)
+    count(f.lost[kind], event[trimmed_bytes + kind]);
 }
 
 // The newer one's time, bytes in flight and RTT, unless it was not timed; what either counted.
@@ -61,15 +69,14 @@ void WindowSite::merge(Words older, Knobs newer) const {
 }
 
 void WindowSite::in_force(std::uint32_t flow, Knobs knobs) const {
-  knobs[window_bytes] = flows_at_[flow].window;
-  if (knobs.size() > pacing_rate)
-    knobs[pacing_rate] = flows_at_[flow].rate_q20;
+  knobs.front() = flows_at_[flow].rate_q30;
+  knobs.back() = flows_at_[flow].window;
 }
 
 void WindowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
   Flow &f = flows_at_[flow];
-  f.window = knobs[window_bytes];
-  f.rate_q20 = knobs.size() > pacing_rate ? knobs[pacing_rate] : kLineRateQ20;
+  f.window = knobs.back();
+  f.rate_q30 = knobs.size() > 1 ? knobs.front() : kLineRateQ30;
   f.held = false;
   if (!hears_)
     flows_.pace(now, flow, pace(flow));
@@ -80,12 +87,13 @@ void WindowSite::apply(std::uint32_t flow, Ps now, Words knobs) {
 // Without a word from the decider the network's cap holds.
 Pace WindowSite::start(std::uint32_t flow, Ps, const PathFacts &) {
   cohort_->begin(flow);
-  std::array<std::uint32_t, kKnobs> first{};
+  std::array<std::uint32_t, kKnobs> words{};
+  const Knobs first = Knobs(words).first(cohort_->shape().knobs);
   if (cohort_->decider() != nullptr)
-    cohort_->decider()->first(flow, Knobs(first).first(cohort_->shape().knobs));
+    cohort_->decider()->first(flow, first);
   Flow &f = flows_at_[flow] = Flow{};
-  f.window = first[window_bytes] > 0 ? first[window_bytes] : n_.net.inflight_packets * n_.net.payload_bytes;
-  f.rate_q20 = first[pacing_rate] > 0 ? first[pacing_rate] : kLineRateQ20;
+  f.window = first.back() > 0 ? first.back() : n_.net.inflight_packets * n_.net.payload_bytes;
+  f.rate_q30 = first.size() > 1 && first.front() > 0 ? first.front() : kLineRateQ30;
   return pace(flow);
 }
 
@@ -118,8 +126,7 @@ Pace WindowSite::ask(std::uint32_t flow, Ps now) {
 
 Pace WindowSite::pace(std::uint32_t flow) const {
   const Flow &f = flows_at_[flow];
-  const double rate = std::clamp(f.rate_q20, 1U, kLineRateQ20) * 0x1p-20;
-  return {rate, f.held ? 1.0 : static_cast<double>(f.window / n_.net.payload_bytes)};
+  return {rate_of_knob(f.rate_q30), f.held ? 1.0 : static_cast<double>(f.window / n_.net.payload_bytes)};
 }
 
 namespace {

@@ -37,8 +37,8 @@ public:
     path_id,
     kSignals
   };
-  // The second knob, Q0.20 of line rate, is some interfaces'. Without it the NIC's own rate holds.
-  enum Knob : std::size_t { window_bytes, pacing_rate, kKnobs };
+  // The window is the last knob. The one before it, a rate, is some interfaces'; without it the NIC's own holds.
+  static constexpr std::size_t kKnobs = 2;
 
   explicit WindowSite(const Surroundings &around);
   // `stream`: of the loop, that calls the cohort to look at the site.
@@ -57,6 +57,7 @@ public:
   void observe(std::uint32_t flow, Ps now, Knobs event) override;
   void event_taken(std::uint32_t flow, Ps now, bool goes_on) override;
   void event_refused(std::uint32_t flow, Ps) override { flows_at_[flow].due = false; } // it goes on counting
+  void undecided(std::uint32_t flow, Words event) override;
   void merge(Words older, Knobs newer) const override;
   void in_force(std::uint32_t flow, Knobs knobs) const override;
   void apply(std::uint32_t flow, Ps now, Words knobs) override;
@@ -70,7 +71,7 @@ public:
 
 private:
   struct Flow {
-    std::uint32_t window = 0, rate_q20 = 0; // in force
+    std::uint32_t window = 0, rate_q30 = 0; // in force
     std::uint32_t rtt = 0, path = 0;        // of the newest ACK since the last event that was taken, ..
     std::uint32_t acked = 0, marked = 0;    // .. and what was counted since then: payload
     std::array<std::uint32_t, 4> lost{};    // .. by its LossKind

@@ -16,7 +16,7 @@ from pathlib import Path
 from decision.artefact.documents import load_toml
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from netsim.network import US
 from netsim.policies import PolicySpec, fixed, native
 from netsim.result_store import Kept

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
-from decision.ir.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
+from decision.ir.interfaces.long_flow import LONG_FLOW
+from decision.ir.interfaces.mlfq_thresholds import MLFQ_THRESHOLDS
 from netsim import scenarios
 from netsim.baselines import BaselineSpec, by_name
 from netsim.cohorts import Cohort

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import LONG_FLOW, MLFQ_THRESHOLDS
+from decision.ir.interfaces.long_flow import LONG_FLOW
+from decision.ir.interfaces.mlfq_thresholds import MLFQ_THRESHOLDS
 from netsim.demotion import thresholds
 from netsim.network import MS
 from netsim.places import Place as Where

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from decision.artefact.documents import load_toml
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.policy.records import record_columns
 from netsim.result_store import Outcome
 from netsim.samples import Samples

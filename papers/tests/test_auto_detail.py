@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from decision.ir.interfaces import LONG_FLOW
+from decision.ir.interfaces.long_flow import LONG_FLOW
 from netsim.network import MS
 from papers import auto_detail
 from papers.auto import ANY_ROW, PATH_PS, Outcomes

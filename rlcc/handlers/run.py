@@ -64,7 +64,9 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     folder = out or RUNS / recipe.name
     reports.discard(folder / "verdict")
     teacher, deployment = teacher_path(recipe, recipe_file), deployment_of(recipe, recipe_file)
-    reasons = [unserved(target, recipe.pupil.of) for target in targets_named(recipe.emit.target)]
+    loaded = load(teacher)
+    agents = loaded.policy.observation.agents
+    reasons = [unserved(target, agents) for target in targets_named(recipe.emit.target)]
     if all(reasons):
         raise InputError(f"{recipe_file}: emit.target: {reasons[0]}")
     recipe.emit.compiler()
@@ -74,7 +76,6 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     for kind in ("rollouts", "student", "firmware", EMULATION):
         check_place(folder / kind, kind)
     check_fresh(recipe, first, rollouts, student, firmware)
-    loaded = load(teacher)
     cache = NetworkCache() if remembered.use else None
 
     if "rollout" in to_run:

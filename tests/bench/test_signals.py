@@ -5,7 +5,8 @@ import pytest
 from bench import signals
 from bench.signals import PAGE, kinds, page, shown
 from decision.ir.interface import Interface
-from decision.ir.interfaces import FLOW_RATE, INTERFACES
+from decision.ir.interfaces import INTERFACES
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.policy.features import FEATURE_KINDS
 
 

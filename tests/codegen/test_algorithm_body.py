@@ -11,8 +11,8 @@ from codegen.emit import Emission
 from codegen.targets import BARE, TARGETS, unserved
 from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
-from decision.ir.interfaces.flow_rate import FLOW_RATE
-from decision.ir.interfaces.flow_window import FLOW_WINDOW, FLOW_WINDOW_NSCC, FLOW_WINDOW_PACED
+from decision.ir.interfaces.flow_rate import FLOW_RATE, WINDOWED, flow_interface
+from decision.ir.interfaces.flow_window import FLOW_WINDOW, FLOW_WINDOW_NSCC
 from decision.policy.algorithm import load_algorithm
 from decision.policy.deciders import load_decider, load_pupil
 from netsim import simulate
@@ -21,6 +21,7 @@ from rlcc.commands.emit import command
 from rlcc.policies import by_path
 
 ROOT = Path(__file__).resolve().parents[2]
+SCALED = flow_interface(WINDOWED[0])
 SHIPPED = ROOT / "docs" / "window" / "nscc.toml"
 
 
@@ -70,7 +71,7 @@ def test_it_is_emitted_again_byte_for_byte_and_an_edited_setting_is_seen(firmwar
     assert "rlcc_policy.h" in differences(firmware, algorithm)
 
 
-@pytest.mark.parametrize("interface", [FLOW_WINDOW, FLOW_WINDOW_PACED, FLOW_WINDOW_NSCC], ids=lambda i: i.name)
+@pytest.mark.parametrize("interface", [FLOW_WINDOW, FLOW_WINDOW_NSCC, SCALED], ids=lambda i: i.name)
 def test_devices_that_set_a_rate_serve_no_window(interface: object) -> None:
     for target in TARGETS.values():
         assert unserved(target, FLOW_RATE) is None

@@ -9,7 +9,7 @@ from codegen.passes.program import lower_program
 from codegen.printer import Printer
 from codegen.vectors import make
 from decision.ir.forest import Forest, oblivious
-from decision.ir.interfaces.flow_rate import FLOW_START, Phase
+from decision.ir.interfaces.flow_rate import Phase, flow_interface
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program
 from decision.ir.rewrite import needed
@@ -19,6 +19,8 @@ from decision.policy.policy import Header, Limits, Observation
 from decision.policy.start import Start
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
+
+FLOW_START = flow_interface(("start",))
 
 OBSERVATION = {
     "window": 2,

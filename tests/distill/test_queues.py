@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from queue_actions import LEVEL, choice
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.policy.features import AnyFeature
 from decision.policy.policy import Policy
 from decision.policy.student import load_student

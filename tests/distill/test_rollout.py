@@ -12,7 +12,7 @@ from decision.artefact.documents import validate
 from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.artefact.output import writing
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.policy.records import record_columns
 from decision.policy.tree_decision import feature_names
 from distill import rollout

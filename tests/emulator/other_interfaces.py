@@ -12,7 +12,8 @@ from decision.artefact.documents import dump_json
 from decision.artefact.output import writing
 from decision.ir.forest import Forest, oblivious
 from decision.ir.interface import Interface, Knob, Signal, Uniform
-from decision.ir.interfaces import QUEUE_MARKING, grid
+from decision.ir.interfaces import grid
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.program_json import program_to_json
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import MLFQ, MLFQ_THRESHOLDS
-from decision.ir.interfaces.mlfq_thresholds import BINS
+from decision.ir.interfaces.mlfq_thresholds import BINS, MLFQ, MLFQ_THRESHOLDS
 from netsim import Cohort, Simulation, scenarios
 from netsim.baselines import by_name
 from netsim.demotion import thresholds

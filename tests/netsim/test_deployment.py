@@ -3,7 +3,7 @@
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Network, baselines, policies
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Branch, Forest, Leaf
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program, ProgramBuilder
 from netsim import policies

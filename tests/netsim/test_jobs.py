@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from reproducible import examples
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import LONG_FLOW
+from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.records import Trajectories
 from netsim import Cohort, Flow, Mix, Network, Part, Scenario, Simulation, baselines, scenarios, simulate
 from netsim.jobs import Jobs

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import LONG_FLOW
+from decision.ir.interfaces.long_flow import LONG_FLOW
 from netsim import Cohort, Simulation
 from netsim.baselines import by_name
 from netsim.network import MS, Network

@@ -13,7 +13,7 @@ from queue_actions import GROUPS, LEVEL
 from reproducible import examples
 
 from decision.ir.forest import Branch, Forest, Leaf
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.interpret import trace
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories

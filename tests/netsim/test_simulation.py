@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.policy.records import record_columns
 from netsim import Network, Simulation, simulate
 from netsim.network import MS

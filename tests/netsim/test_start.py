@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, Phase, flow_interface
 from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.interpret import trace
 from decision.policy.records import Trajectories
@@ -13,6 +13,8 @@ from netsim import Cohort, Network, Simulation, Wire, assembly, simulate
 from netsim.network import MS
 from netsim.policies import fixed
 from netsim.simulation import at_random
+
+FLOW_START = flow_interface(("start",))
 
 START = {"slow_start": {"until": 4}, "brake": {"above": 8, "to": "0.5 %"}}
 LIMITS = {"rate_min": "1 ppm", "rate_max": "90 %", "rate_initial": "10 %"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories
 from netsim import Simulation, baselines, simulate

@@ -9,7 +9,7 @@ import pytest
 from triggered_students import OBSERVATION, ROWS, triggered_student
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories
 from decision.policy.weights import shapes

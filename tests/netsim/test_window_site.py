@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces.flow_window import FLOW_WINDOW, FLOW_WINDOW_PACED
+from decision.ir.interfaces.flow_rate import WINDOWED, flow_interface
+from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.interpret import evaluate
 from decision.policy.algorithm import load_algorithm
 from decision.policy.nscc import NsccPath
@@ -34,7 +35,7 @@ LOST = ("trimmed_bytes", "nacked_bytes", "skipped_bytes", "expired_bytes")
 
 def window_of(packets: int, **more: int) -> PolicySpec:
     """A window that stays as it is."""
-    interface = FLOW_WINDOW_PACED if more else FLOW_WINDOW
+    interface = flow_interface(WINDOWED[0]) if more else FLOW_WINDOW
     return fixed(interface, {"window_bytes": 1024 * packets, **more})
 
 
@@ -72,7 +73,7 @@ def test_a_window_is_what_is_in_flight(packets: int) -> None:
 
 
 def test_a_pacing_rate_is_the_rate_of_the_sender() -> None:
-    simulation = run(window_of(400, pacing_rate_q20=1 << 18), alone(0), until=MS)
+    simulation = run(window_of(400, rate_q20=1 << 18), alone(0), until=MS)
     assert simulation.window()["sent_packets"][0] == pytest.approx(MS / PACKET_PS / 4, rel=0.01)
 
 

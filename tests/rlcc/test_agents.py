@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from netsim import Network, baselines
 from netsim.cohorts import Cohort
 from netsim.deployment import Deployment

@@ -13,7 +13,7 @@ from ddqn_recipe import CONFIG, KMIN, POLICY, QUEUE, SENT, config
 from pydantic import ValidationError
 from queue_actions import FOUR, LEVEL
 
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories
 from decision.policy.weights import shapes

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories, record_columns
 from netsim import Simulation

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from decision.artefact.documents import load_toml
-from decision.ir.interfaces import LONG_FLOW
+from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.actions import Choice
 from netsim.network import MS
 from netsim.policies import native

@@ -26,7 +26,7 @@ from verify.trusted import wording
 from verify.trusted.properties import FixedPoint, NoRiseAbove, Recovers, Yields
 from verify.trusted.wording import MAX_DECISIONS, share_of_line
 
-GROWS = ("response_ns", "queue_bytes")
+GROWS = ("response_ns", "rtt_ns", "queue_bytes")
 RISING = (Op.ADD, Op.SHL, Op.SHR, Op.MUL_SHR, Op.MIN, Op.MAX)
 """What never falls where an operand rises; products take none below 0."""
 
@@ -55,7 +55,7 @@ class Loop:
         assert self.observation.line_rate is not None
         bytes_a_us = int(self.observation.line_rate) // (8 * 10**6)
         queue = np.minimum(np.maximum(rtt_ns - self.base_rtt_ns, 0) * bytes_a_us // 1000, U32_MAX)
-        known = {"response_ns": rtt_ns, "queue_bytes": queue}
+        known = {"response_ns": rtt_ns, "rtt_ns": rtt_ns, "queue_bytes": queue}
         return {name: known.get(name, zeros) for name in self.decision.program.interface.event_names}
 
     def check_told(self) -> None:

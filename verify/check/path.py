@@ -18,7 +18,7 @@ from verify.check.cells import made_of
 from verify.check.history import History
 from verify.check.refused import Refused
 
-SENT, RESPONSE, QUEUE = "event.request_sent_ns", "event.response_ns", "event.queue_bytes"
+SENT, RESPONSE, QUEUE, RTT = "event.request_sent_ns", "event.response_ns", "event.queue_bytes", "event.rtt_ns"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ class Path:
         """Every node [N], where these contexts meet these RTTs."""
         event = {name: np.zeros_like(rtt_ns) for name in self.program.interface.event_names}
         delay = np.maximum(rtt_ns - self.base_rtt_ns, 0)
-        for key, value in ((RESPONSE, rtt_ns), (QUEUE, np.minimum(delay * self.bytes_a_us // 1000, U32_MAX))):
+        queue = np.minimum(delay * self.bytes_a_us // 1000, U32_MAX)
+        for key, value in ((RESPONSE, rtt_ns), (RTT, rtt_ns), (QUEUE, queue)):
             if key.partition(".")[2] in event:
                 event[key.partition(".")[2]] = value
         return trace(self.program, event, self.params, contexts)
@@ -86,7 +87,7 @@ class Path:
     def check_told(self) -> None:
         """Refused where the trees see what an RTT and a rate do not tell."""
         program = self.program
-        known = {SENT, RESPONSE, QUEUE, *(f"context.{signal.name}" for signal in program.interface.context)}
+        known = {SENT, RESPONSE, QUEUE, RTT, *(f"context.{signal.name}" for signal in program.interface.context)}
         for node, name in self.history.seen.items():
             for key in (program.key(program.nodes[n]) for n in sorted(made_of(program, node))):
                 if key is not None and not key.startswith("params.") and key not in known:
@@ -102,7 +103,7 @@ def direction(program: Program, node: int) -> Direction:
     known: list[Direction] = []
     for each in program.nodes[: node + 1]:
         if (key := program.key(each)) is not None:
-            known.append(1 if key in (RESPONSE, QUEUE) else 0)
+            known.append(1 if key in (RESPONSE, RTT, QUEUE) else 0)
             continue
         args = [known[a] for a in each.args]
         known.append(0 if not any(arg != 0 for arg in args) else _moved(program, each, args))

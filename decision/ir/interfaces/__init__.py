@@ -8,26 +8,6 @@ from typing import Any
 from decision.artefact.errors import InputError
 from decision.ir.interface import Interface
 from decision.ir.interfaces import grid
-from decision.ir.interfaces.flow_rate import FLOW_RATE, FLOW_START, FLOWS
-from decision.ir.interfaces.long_flow import LONG_FLOW
-from decision.ir.interfaces.mlfq_thresholds import MLFQ, MLFQ_THRESHOLDS
-from decision.ir.interfaces.queue_marking import QUEUE_MARKING, QUEUE_TRIGGERED, TRIGGERED
-
-__all__ = [
-    "FLOWS",
-    "FLOW_RATE",
-    "FLOW_START",
-    "INTERFACES",
-    "LONG_FLOW",
-    "MLFQ",
-    "MLFQ_THRESHOLDS",
-    "QUEUE_MARKING",
-    "QUEUE_TRIGGERED",
-    "TRIGGERED",
-    "from_json",
-    "grid",
-    "to_json",
-]
 
 INTERFACES: dict[str, Interface] = {
     interface.name: interface

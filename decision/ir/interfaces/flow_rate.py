@@ -12,6 +12,8 @@ are uint32 nanoseconds and wrap every 4.29 s; the rate is a Q0.20 fraction of li
                 (decision/policy/device_rate.py)
     target_ratio the operator turns the target of the congestion features (decision/policy/target.py)
     acks        the event carries what was acknowledged, and how much of it by ACKs that echo an ECN mark
+    window      the cap of ``in_flight`` is a window: the flow decides on what became of its packets
+                (decision/ir/interfaces/completion.py) and asks for no RTT; the rate paces the window
 """
 
 from collections.abc import Callable, Collection
@@ -19,6 +21,8 @@ from dataclasses import replace
 from enum import IntEnum
 
 from decision.ir.interface import After, Geometric, Interface, Knob, LogUniform, Signal, Span, Uniform
+from decision.ir.interfaces.completion import COMPLETION, PATH_RTT, RTT
+from decision.ir.interfaces.completion import DELAYS_NS as PATH_RTTS_NS
 
 RATE_FRACTION_BITS = 20
 """Fraction bits of the rate the device takes: Q0.20, 1 << 20 is line rate."""
@@ -45,6 +49,7 @@ CONGESTION_GAIN = "congestion_gain_q28"
 TARGET_RATIO = "target_ratio"
 RTT_SLACK = "rtt_slack_ns"
 ACKED = "acked_bytes"
+WINDOW = "window_bytes"
 MARKED = "marked_bytes"
 
 DELAYS_NS = (270_336, 73_728, 24_576, 16_384, 491_520)
@@ -259,6 +264,22 @@ def _with_rtt_slack(flow: Interface) -> Interface:
     return replace(flow, params=(*flow.params, slack))
 
 
+def _with_window(flow: Interface) -> Interface:
+    rates = {"context.rate_q30": RATE_LEVELS}
+    force = replace(flow.context[0], beside={f"event.{RTT}": DELAYS_NS})
+    path_rtt = Signal(PATH_RTT, "ns", "RTT in an empty network", settable=PATH_RTTS_NS)
+    return replace(
+        flow,
+        event=tuple(replace(s, grows=(0, 2**RTT_BITS), beside=rates) if s.name == RTT else s for s in COMPLETION),
+        params=(*flow.params, path_rtt),
+        knobs=(flow.knobs[0], replace(flow.knobs[1], name=WINDOW)),
+        context=(force, *flow.context[1:]),
+        mixes=((("context.rate_q30",),),),
+        site="flow_window",
+        spans=(),
+    )
+
+
 OPTIONS: dict[str, Callable[[Interface], Interface]] = {
     "start": _with_start,
     "rtt_slack": _with_rtt_slack,
@@ -266,23 +287,26 @@ OPTIONS: dict[str, Callable[[Interface], Interface]] = {
     "device_rate": _with_device_rate,
     "target_ratio": _with_target_ratio,
     "acks": _with_acks,
+    "window": _with_window,
 }
 """By the table of policy.toml that asks for each, or its observation's key, in the order in which they add to the
 interface."""
 
 
 def flow_interface(chosen: Collection[str]) -> Interface:
-    """Returns the interface of flows with these options."""
-    flow, names = FLOW_RATE, [name for name in OPTIONS if name in chosen]
+    """Returns the interface of flows with these options. A window is the cap of ``in_flight``."""
+    implied = {*chosen, *(("in_flight",) if "window" in chosen else ())}
+    flow, names = FLOW_RATE, [name for name in OPTIONS if name in implied]
     for name in names:
         flow = OPTIONS[name](flow)
     return replace(flow, name="_".join(["flow", *names])) if names else flow
 
 
-FLOWS = tuple(
-    flow_interface([name for bit, name in enumerate(OPTIONS) if chosen >> bit & 1])
-    for chosen in range(2 ** len(OPTIONS))
-)
-"""All of them, ``FLOW_RATE`` first."""
+WINDOWED = (("in_flight", "window"), ("in_flight", "target_ratio", "window"))
+"""The sets of options with a window."""
 
-FLOW_START = flow_interface(("start",))
+NO_WINDOW = [
+    [name for bit, name in enumerate(OPTIONS) if chosen >> bit & 1] for chosen in range(2 ** len(OPTIONS) // 2)
+]
+FLOWS = tuple(map(flow_interface, [*NO_WINDOW, *WINDOWED]))
+"""All of them, ``FLOW_RATE`` first."""

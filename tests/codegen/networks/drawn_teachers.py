@@ -9,8 +9,8 @@ from queue_actions import GROUPS
 from codegen.emit import Emission
 from codegen.networks.quantise import Bits
 from codegen.networks.quantised import quantised
-from decision.ir.interfaces import QUEUE_MARKING
 from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.policy.network_policy import NetworkPolicy
 from decision.policy.policy import Policy
 from decision.policy.records import Trajectories

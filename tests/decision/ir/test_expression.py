@@ -10,7 +10,8 @@ from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.formats import FEATURE_LIMIT, U32_MAX
-from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.interpret import trace
 from decision.ir.tape import Reading
 from decision.policy.features import Bucket, Change, Level, Place, Present, PreviousKnob, Ratio

@@ -9,7 +9,7 @@ from reproducible import examples
 
 from decision.artefact.errors import InputError
 from decision.ir.formats import FEATURE_LIMIT
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import trace
 from decision.policy.records import Trajectories, record_columns
 from decision.policy.tree_decision import build_observer

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from reproducible import examples
 
-from decision.ir.interfaces.flow_rate import FLOW_START, LINE_RATE_Q30, Phase, base_rtt_recip_q42
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, Phase, base_rtt_recip_q42, flow_interface
 from decision.ir.interpret import trace
 from decision.policy.features import Path, Place
 from decision.policy.policy import Policy, load_policy
 from decision.policy.start import CUTS, Start, start_program
+
+FLOW_START = flow_interface(("start",))
 
 PLACE = Place(FLOW_START, Path(8192, 1e11, 4_000_000))
 START = Start()

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from queue_actions import LEVEL
 from triggered_students import OBSERVATION, ROWS, triggered_student
 
-from decision.ir.interfaces import QUEUE_TRIGGERED
+from decision.ir.interfaces.queue_marking import QUEUE_TRIGGERED
 from decision.ir.interpret import evaluate
 from decision.ir.program import Program
 from decision.policy.policy import Policy

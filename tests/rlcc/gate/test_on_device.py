@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import oblivious
-from decision.ir.interfaces import QUEUE_MARKING
 from decision.ir.interfaces.flow_rate import CONTEXT_RATE_BITS, RTT_BITS
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.program import Op, ProgramBuilder
 from decision.policy import tree_decision
 from decision.policy.features import RlCcCongestion

@@ -12,7 +12,7 @@ import pytest
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, ProgramBuilder
 from distill import rollout
 from rlcc.gate import checks, teacher_match

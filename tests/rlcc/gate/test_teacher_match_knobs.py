@@ -9,7 +9,7 @@ import queue_actions
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Branch, Forest, Leaf
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.policy.actions import Choice, Level, TanhMap
 from decision.policy.policy import Observation
 from decision.policy.tree_decision import build

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decision.ir.interfaces import QUEUE_TRIGGERED
+from decision.ir.interfaces.queue_marking import QUEUE_TRIGGERED
 from decision.policy.records import Trajectories, record_columns
 from emulator.report import Cycles
 from rlcc.gate.triggers import Shares, budget_by_trigger, mean_by_trigger, share

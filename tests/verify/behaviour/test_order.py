@@ -9,7 +9,7 @@ from deciders import decision, policy
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest, oblivious
-from decision.ir.interfaces import MLFQ_THRESHOLDS
+from decision.ir.interfaces.mlfq_thresholds import MLFQ_THRESHOLDS
 from decision.ir.program import Op, Program, ProgramBuilder
 from verify.behaviour.decide import Behaviour
 from verify.behaviour.finding import Finding

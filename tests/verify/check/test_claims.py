@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from emulator.profile import load_profile
 from verify.check import on_core
 from verify.check import recheck as module

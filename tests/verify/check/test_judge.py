@@ -29,7 +29,7 @@ from decision_by_hand import (
 )
 
 from decision.ir.forest import Forest
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, ProgramBuilder, StateField
 from emulator.elf import Image, LoadedSection
 from emulator.layout import Layout

@@ -23,8 +23,8 @@ from decision_by_hand import (
 )
 
 from decision.ir.forest import Forest, oblivious
-from decision.ir.interfaces import QUEUE_MARKING
 from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.layout import Layout
 from emulator.memory_map import CONSTANTS_BASE

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from decision.ir.forest import Forest
-from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.program import Program, ProgramBuilder, StateField
 from emulator.layout import Layout
 from verify.check.layout import Field, fields_of, structures_of

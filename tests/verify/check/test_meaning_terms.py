@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 import pytest
 
 from decision.ir.forest import Branch, Forest, Leaf
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Node, Op, Program
 from verify.check.meaning import Meaning, first_place, fits, free_range, leaves_at, signs, zeros
 from verify.check.refused import Refused

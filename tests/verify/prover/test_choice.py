@@ -10,7 +10,7 @@ from two_sides import ENGINE, judged, walked
 
 from decision.ir.argmax import argmax
 from decision.ir.forest import Branch, Forest, Leaf
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.firmware_folder import built as build_folder
 from verify.check.recheck import recheck

@@ -13,7 +13,7 @@ from two_sides import ENGINE
 
 from codegen.lower import Options
 from decision.ir.forest import Forest, oblivious
-from decision.ir.interfaces import MLFQ_THRESHOLDS
+from decision.ir.interfaces.mlfq_thresholds import MLFQ_THRESHOLDS
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.firmware_folder import built as build_folder
 from verify.check import judge

@@ -12,7 +12,8 @@ from two_sides import ENGINE, judged, proof_of, walked
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
-from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.program import Op, ProgramBuilder
 from emulator.firmware_folder import built as build_folder
 from emulator.layout import Layout

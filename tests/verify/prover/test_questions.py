@@ -3,7 +3,7 @@
 import pytest
 
 from decision.ir.forest import Forest
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Program
 from verify.prover.expressions import Pool
 from verify.prover.questions import Writer

@@ -7,7 +7,7 @@ import numpy as np
 from bitwuzla import Term
 
 from decision.ir.forest import Forest, oblivious
-from decision.ir.interfaces import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import trace
 from decision.ir.program import Op, Program, ProgramBuilder
 from verify.terms.bits import BitTerms

@@ -1,32 +1,36 @@
-"""The interface of windows: ranges that its deciders rely on."""
+"""The interfaces of windows: ranges that their deciders rely on."""
 
 import pytest
 
 from decision.ir.interface import Interface
-from decision.ir.interfaces.flow_window import (
-    FLOW_WINDOW,
-    FLOW_WINDOW_NSCC,
-    FLOW_WINDOW_PACED,
-    MAX_DELAY_NS,
-    MAX_WINDOW_BYTES,
-)
+from decision.ir.interfaces.completion import COMPLETION, MAX_DELAY_NS
+from decision.ir.interfaces.flow_rate import FLOW_RATE, FLOWS, WINDOWED, flow_interface
+from decision.ir.interfaces.flow_window import FLOW_WINDOW, FLOW_WINDOW_NSCC, MAX_WINDOW_BYTES
 
-ALL = (FLOW_WINDOW, FLOW_WINDOW_PACED, FLOW_WINDOW_NSCC)
+SCALED = flow_interface(WINDOWED[0])
+ALL = (FLOW_WINDOW, FLOW_WINDOW_NSCC, *(flow for flow in FLOWS if flow.name.endswith("window")))
 
 
 @pytest.mark.parametrize("interface", ALL, ids=lambda i: i.name)
 def test_events_of_all_are_alike_and_live_at_one_site(interface: Interface) -> None:
-    assert interface.event == FLOW_WINDOW.event
-    assert interface.knobs[0] == FLOW_WINDOW.knobs[0]
-    assert interface.params[: len(FLOW_WINDOW.params)] == FLOW_WINDOW.params
-    assert interface.site_name == FLOW_WINDOW.site_name == "flow_window"
+    assert interface.event_names == tuple(signal.name for signal in COMPLETION)
+    assert interface.knobs[-1].name == "window_bytes"
+    assert interface.site_name == FLOW_WINDOW.name
+    assert interface.spans == ()
+
+
+def test_what_sets_bytes_has_the_same_parameters_and_what_scales_a_rate_those_of_a_rate() -> None:
+    assert FLOW_WINDOW_NSCC.params[: len(FLOW_WINDOW.params)] == FLOW_WINDOW.params
+    assert SCALED.params[: len(FLOW_RATE.params)] == FLOW_RATE.params
+    assert SCALED.knobs[0] == FLOW_RATE.knobs[0]
+    assert [s.name for s in SCALED.context] == [s.name for s in FLOW_RATE.context]
 
 
 @pytest.mark.parametrize("interface", ALL, ids=lambda i: i.name)
 def test_every_parameter_says_what_may_be_set(interface: Interface) -> None:
     for signal in interface.params:
-        assert signal.settable is not None
-        assert 0 <= signal.settable[0] <= signal.settable[1] <= signal.range[1]
+        low, high = signal.settable or signal.range
+        assert 0 <= low <= high <= signal.range[1]
 
 
 def test_a_window_times_a_byte_in_units_of_a_word_stays_in_a_word() -> None:

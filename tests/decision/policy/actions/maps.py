@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.ir.forest import Forest
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.interpret import trace
 from decision.ir.program import Program, ProgramBuilder
 from decision.policy.actions import Action

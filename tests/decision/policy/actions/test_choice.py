@@ -10,7 +10,8 @@ from maps import knobs_of, program_of
 from pydantic import TypeAdapter, ValidationError
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.program import Op
 from decision.ir.tape import Reading, evaluate
 from decision.policy.actions import AnyAction, Choice

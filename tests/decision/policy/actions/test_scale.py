@@ -8,7 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
-from decision.ir.interfaces import FLOW_RATE, QUEUE_MARKING
+from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.interpret import trace
 from decision.ir.program import ProgramBuilder
 from decision.policy.actions import AnyAction, Choice, Multiplier, Table, TanhMap, scale_of

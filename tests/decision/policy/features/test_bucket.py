@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from decision.ir.interfaces import QUEUE_MARKING
+from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.policy.policy import Observation
 
 FEATURE = {"kind": "bucket", "signal": "queue_bytes", "first": 5_000, "count": 12}

@@ -11,7 +11,7 @@ from reproducible import examples
 from wording import Wording
 
 from decision.artefact.errors import InputError
-from decision.ir.interfaces import LONG_FLOW
+from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.ir.interpret import trace
 from decision.ir.tape import Reading
 from decision.policy.features import HowMany, Place

@@ -1,0 +1,136 @@
+"""The target `host` of a policy that scales a rate: its header decides as the program does, window and rate."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawing import ACTIONS, FEATURES, make_student
+
+from codegen import sides
+from codegen.targets import HOST, unserved
+from decision.ir.forest import oblivious
+from decision.ir.interfaces.flow_rate import WINDOWED, flow_interface
+from decision.ir.interpret import evaluate
+from decision.policy.in_flight import InFlight
+from decision.policy.student import Student
+
+SCALED = flow_interface(WINDOWED[0])
+C99 = ("cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
+CPP17 = ("c++", "-std=c++17", "-x", "c++", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+ROWS = """
+#include <stdio.h>
+#include "rlcc_host.h"
+int main(void)
+{
+    rlcc_event event;
+    rlcc_params params;
+    uint32_t held[8];
+
+    while (fread(&event, sizeof event, 1U, stdin) == 1U) {
+        rlcc_flow flow = { FIELDS };
+        rlcc_action action;
+
+        if ((fread(&params, sizeof params, 1U, stdin) != 1U) || (fread(held, 4U, COUNT, stdin) != COUNT)) {
+            return 1;
+        }
+        SET
+        rlcc_host_decide(&flow, &event, &params, &action);
+        printf("%u %u %u\\n", (unsigned)action.rate_q20, (unsigned)action.window_bytes, (unsigned)flow.rate_q30);
+    }
+    return 0;
+}
+"""
+CALLS = """
+#include <stdio.h>
+#include "rlcc_host.h"
+int main(int argc, char **argv)
+{
+    const rlcc_params params = RLCC_PARAMS_DEFAULT;
+    const rlcc_host_completion c = { 50000U, 10000U, 1U, 4096U, 0U, 0U, 0U, 0U, 0U, 0U };
+    rlcc_host host;
+
+    (void)argc;
+    rlcc_host_start(&host, &params, (uint32_t)(argv[1][0] - '0'));
+    printf("%u %u ", (unsigned)host.window_bytes, (unsigned)host.rate_q20);
+    rlcc_host_sent(&host, 8192U);
+    rlcc_host_acknowledged(&host, &c);
+    printf("%u %u %u ", (unsigned)host.window_bytes, (unsigned)host.rate_q20, (unsigned)host.in_flight_bytes);
+    printf("%u %u\\n", (unsigned)rlcc_host_window(&host), (unsigned)rlcc_host_rate_q20(&host));
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def student() -> Student:
+    trees = tuple(oblivious(((0, 900), (1, 60_000)), (-9000, -300, -400, -2000)[:: 1 if k else -1]) for k in range(3))
+    features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
+    made = make_student(features, ACTIONS[0], trees, window=2)
+    observation = made.observation.model_copy(update={"interface": SCALED.name})
+    cap = InFlight(bdp=1.2, least="4 KiB", window=True)
+    return made.with_parts(observation=observation, in_flight=cap, once_per_rtt=True)
+
+
+@pytest.fixture
+def firmware(emitted, student: Student, tmp_path: Path) -> Path:
+    out: Path = emitted(student, tmp_path, target="host")
+    return out
+
+
+def compiled(source: str, include: Path, place: Path, compiler: tuple[str, ...] = C99) -> Path:
+    (place / "main.c").write_text(source)
+    subprocess.run([*compiler, f"-I{include}", str(place / "main.c"), "-o", str(place / "main")], check=True)
+    return place / "main"
+
+
+def wrong_rows(student: Student, include: Path, place: Path, compiler: tuple[str, ...] = C99) -> int:
+    """Returns on how many rows the header's decision is not the program's: any bit pattern, and both sides of each
+    choice."""
+    program = student.program()
+    vectors, _ = sides.make(program, student.params(), seed=7)
+    names = [f"event.{s.name}" for s in SCALED.event] + [f"params.{s.name}" for s in SCALED.params]
+    state = [s.name for s in program.state]
+    given = np.stack([vectors.columns[name] for name in [*names, *(f"context.{s}" for s in state)]], axis=1)
+    declared = {s.name: f"({s.storage}_t)held[{n}]" for n, s in enumerate(program.state)}
+    source = ROWS.replace("FIELDS", ", ".join("0" for _ in state)).replace("COUNT", f"{len(state)}U")
+    source = source.replace("SET", " ".join(f"flow.{name} = {value};" for name, value in declared.items()))
+    binary = compiled(source, include, place, compiler)
+    sent = (given & 0xFFFFFFFF).astype("<u4").tobytes()
+    done = subprocess.run([str(binary)], input=sent, capture_output=True, check=True)
+    got = np.array([line.split() for line in done.stdout.decode().splitlines()], dtype=np.int64)
+    event, params, context = (
+        {name.partition(".")[2]: column for name, column in vectors.columns.items() if name.startswith(f"{group}.")}
+        for group in ("event", "params", "context")
+    )
+    (rate, window), after = evaluate(program, event, params, context)
+    return int((got != np.stack([rate, window, after["rate_q30"]], axis=1)).any(axis=1).sum())
+
+
+@pytest.mark.parametrize("compiler", [C99, CPP17], ids=["c99", "c++17"])
+def test_its_decision_is_the_program_s(student: Student, firmware: Path, tmp_path: Path, compiler) -> None:
+    assert unserved(HOST, SCALED) is None
+    assert wrong_rows(student, firmware, tmp_path, compiler) == 0
+
+
+@pytest.mark.parametrize(("text", "instead"), [(">> 22U", ">> 21U"), ("== 0U)", "== 1U)")])
+def test_a_header_that_was_changed_is_noticed(
+    student: Student, firmware: Path, tmp_path: Path, text: str, instead: str
+) -> None:
+    header = (firmware / "rlcc_host.h").read_text()
+    assert text in header
+    (tmp_path / "rlcc_host.h").write_text(header.replace(text, instead, 1))
+    (tmp_path / "rlcc_policy.h").write_text((firmware / "rlcc_policy.h").read_text())
+    assert wrong_rows(student, tmp_path, tmp_path) > 0
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2], ids=["off", "observe", "enforce"])
+def test_a_sender_is_told_a_window_and_a_rate(student: Student, firmware: Path, tmp_path: Path, mode: int) -> None:
+    binary = compiled(CALLS, firmware, tmp_path)
+    done = subprocess.run([str(binary), str(mode)], capture_output=True, text=True, check=True)
+    first, first_rate, window, rate, in_flight, allowed, paced = map(int, done.stdout.split())
+    params = student.params()
+    assert first == ((1 << 30) - 1) * params["in_flight_line_q2"] >> 32
+    assert (first_rate, in_flight) == (1 << 20, 4096)
+    assert (window, rate) == (first, first_rate) if mode == 0 else (window, rate) != (first, first_rate)
+    assert (allowed, paced) == ((window, rate) if mode == 2 else (2**32 - 1, 1 << 20))
