@@ -1,13 +1,16 @@
 """Whole recipes on pretended processors: the same student, certificate and verdict on each.
 
-    python -m bench.same_recipes RECIPE .. [--ends | --gates] [--runs FOLDER] [--out FILE]
+    python -m bench.same_recipes RECIPE .. [--ends | --gates | --here] [--runs FOLDER] [--out FILE]
 
 Runs `rlcc run` of each recipe on the processors of bench/same_bytes.py. Each is taken with all cores, then with one.
 `--ends` takes the two that differ in both: the first on all cores and the last on one. `--gates` runs the whole recipe
 on the first alone. The others take its student and firmware, on all cores, and make the rest: the vectors on the core,
-the proof and the gate, with nothing remembered. A finished run in the folder of runs is read, not run again.
+the proof and the gate, with nothing remembered. `--here` runs it on the first alone. A finished run in the folder of
+runs is read, not run again.
 
-The page keeps its rows of other recipes, and those that other machines made of the same recipe, which are compared too.
+The page keeps its rows of other recipes, and those that other machines made of the same recipe, which are compared too:
+rows of one commit whole, others by their certificates. A student's hash follows its rollouts', which name every option
+of the network; a certificate's is of program and image.
 """
 
 import argparse
@@ -71,28 +74,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--ends", action="store_true", help="the first processor on all cores, the last on one")
     which.add_argument("--gates", action="store_true", help="on the others only what comes after the firmware")
+    which.add_argument("--here", action="store_true", help="the first processor alone, on all cores")
     parser.add_argument("--runs", type=Path, default=Path("build/same-recipes"), help="folder of finished runs")
     parser.add_argument("--out", type=Path, default=PAGE)
     options = parser.parse_args(arguments)
     rows = kept_rows(options.out)
     try:
         for recipe in options.recipe:
-            for place in places(options.ends, options.gates):
+            for place in places(options.ends, options.gates, options.here):
                 row = row_of(recipe, place, options.runs)
                 rows = [other for other in rows if other[:5] != row[:5]] + [row]
     except InputError as error:
         print(f"same_recipes: {error}", file=sys.stderr)
         return 2
     rows.sort(key=lambda row: row[0])
-    flags = ["--ends"] * options.ends + ["--gates"] * options.gates
+    flags = ["--ends"] * options.ends + ["--gates"] * options.gates + ["--here"] * options.here
     write_atomically(options.out, page([*options.recipe, *flags], rows).encode())
-    kinds = {(row[0], *row[COMPARED]) for row in rows if row[0] in options.recipe}
-    return 0 if len(kinds) == len(set(options.recipe)) else 1
+    return 0 if all(agree([row for row in rows if row[0] == recipe]) for recipe in options.recipe) else 1
 
 
-def places(ends: bool, gates: bool) -> Sequence[RecipePlace]:
+def agree(rows: Sequence[Sequence[str]]) -> bool:
+    """Returns whether rows of a recipe have one verdict and one certificate, and those of one commit one of each
+    artefact."""
+    kinds = {(row[-1], *row[COMPARED]) for row in rows}
+    commits = {row[-1] for row in rows}
+    return len(kinds) == len(commits) and len({(row[5], row[9]) for row in rows}) == 1
+
+
+def places(ends: bool, gates: bool, here: bool) -> Sequence[RecipePlace]:
     cores = len(os.sched_getaffinity(0))
     first, *others = ENVIRONMENTS
+    if here:
+        return [RecipePlace(first, cores)]
     if ends:
         return [RecipePlace(first, cores), RecipePlace(others[-1], 1)]
     if gates:
@@ -179,7 +192,8 @@ def page(arguments: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 Recipes from teacher to verdict on several processors, and *as* on others: [the steps alone](same-bytes.md) tell how a
 processor is pretended. A row *from* the teacher is of a whole run. One from the firmware takes the firmware of the run
-above it, and makes what follows on that processor: the vectors on the core, the proof and the gate.
+above it, and makes what follows on that processor: the vectors on the core, the proof and the gate. Hashes of students
+name every option of the network, so they may differ between commits; certificates are of program and image alone.
 
 {table(HEADING, rows)}
 """

@@ -124,7 +124,7 @@ def page(contenders: Sequence[Contender], seeds: Sequence[int], where: Place) ->
     text = f"""# Windows in the network
 {made_by("python -m bench.windows")}
 
-100 Gb/s, {counted(len(seeds), "seed")}, selective repeat. `learnt` is the teacher `robust-window`, whose beta, `rtt_max`
+100 Gb/s, {counted(len(seeds), "seed")}, selective repeat. `learnt` is the teacher `robust-window`; its beta, `rtt_max`
 and largest window were chosen in these scenes. NSCC in integers is the program of `docs/window/nscc.toml`, interpreted
 in the simulator; `nscc` is the baseline in floats. [Windows](../how-to/windows.md) shows how to emit both.
 

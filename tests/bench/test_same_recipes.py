@@ -102,6 +102,30 @@ def test_rows_of_another_machine_stay_and_are_compared(
     assert [row[1] for row in same_recipes.kept_rows(tmp_path / "page.md")] == ["x", "x", "y", "y"]
 
 
+def test_here_runs_the_first_processor_alone(tmp_path: Path, ran: Ran) -> None:
+    page = tmp_path / "page.md"
+    assert same_recipes.main(["demo", "--here", "--runs", str(tmp_path / "runs"), "--out", str(page)]) == 0
+    assert ran == [("demo", RecipePlace(FIRST, CORES), [])]
+
+
+def row(commit: str, student: str, certificate: str) -> list[str]:
+    return ["demo", "x", "-", "2", "teacher", "PASS", "1 of 1", student, student, certificate, commit]
+
+
+@pytest.mark.parametrize(
+    ("rows", "same"),
+    [
+        ([row("0", "a", "c"), row("0", "a", "c")], True),
+        ([row("0", "a", "c"), row("1", "b", "c")], True),
+        ([row("0", "a", "c"), row("0", "b", "c")], False),
+        ([row("0", "a", "c"), row("1", "a", "d")], False),
+    ],
+    ids=["alike", "another commit", "another student", "another certificate"],
+)
+def test_certificates_are_compared_over_commits_and_students_within_one(rows: list[list[str]], same: bool) -> None:
+    assert same_recipes.agree(rows) == same
+
+
 def test_a_run_without_a_verdict_is_told_and_no_page_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
