@@ -140,8 +140,8 @@ the time that it takes alone. `nan`: no flow ended.
 
 Integers and floats differ for three reasons:
 
-- The largest window is stated in bytes of payload for the integers, and in packets on the wire for the floats. With
-  packets of 1 KiB the integers' is 8 % larger, and it is a new flow's window: more is lost or trimmed at a start.
+- The largest window is stated in bytes of payload for the integers, and in packets on the wire for the floats. The
+  integers' is 8 % larger with packets of 1 KiB, and it is a new flow's window: more is lost or trimmed at a start.
 - A loss costs the integers its bytes. It costs the floats a packet, however many were lost.
 - After a timeout the integers have one packet in flight until they have decided.
 
