@@ -37,11 +37,12 @@ from fractions import Fraction
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest
-from decision.ir.interfaces.completion import MAX_DELAY_NS
+from decision.ir.interfaces.completion import DELAYS_NS
 from decision.ir.interfaces.flow_window import FLOW_WINDOW_NSCC, MAX_WINDOW_BYTES, STEP_BITS
 from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.quotients import Division, divided
 
+MAX_DELAY_NS = DELAYS_NS[1]
 MEAN_BITS = 8
 GAIN_Q32 = round(2**32 / 80)
 """Weight of the newest delay in the mean: delay_alpha 0.0125."""

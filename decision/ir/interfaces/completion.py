@@ -10,10 +10,8 @@ from decision.ir.interface import LogUniform, Signal, Uniform
 
 NOW, RTT, PATH_RTT = "now_ns", "rtt_ns", "path_rtt_ns"
 LOSSES = ("trimmed_bytes", "nacked_bytes", "skipped_bytes", "expired_bytes")
-MAX_DELAY_NS = (1 << 24) - 1
-"""Largest base RTT and target delay, 16.8 ms."""
-
-DELAYS_NS = (1, MAX_DELAY_NS)
+DELAYS_NS = (1, (1 << 24) - 1)
+"""Base RTTs and target delays, to 16.8 ms."""
 BYTES = LogUniform(1, 2**22, less=1)
 
 

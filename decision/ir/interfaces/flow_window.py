@@ -1,9 +1,5 @@
 """A flow that sets its window in bytes by what became of its packets (decision/ir/interfaces/completion.py): NSCC in
-[UEC], Swift. The library headers of [MRC] have the operator's parameters.
-
-A policy that scales the knob in force has an interface of its own: ``in_flight`` with ``window`` in
-decision/ir/interfaces/flow_rate.py.
-"""
+[UEC], Swift. The library headers of [MRC] have the operator's parameters."""
 
 from dataclasses import replace
 

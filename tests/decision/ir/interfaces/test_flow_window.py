@@ -3,7 +3,7 @@
 import pytest
 
 from decision.ir.interface import Interface
-from decision.ir.interfaces.completion import COMPLETION, MAX_DELAY_NS
+from decision.ir.interfaces.completion import COMPLETION, DELAYS_NS
 from decision.ir.interfaces.flow_rate import FLOW_RATE, FLOWS, WINDOWED, flow_interface
 from decision.ir.interfaces.flow_window import FLOW_WINDOW, FLOW_WINDOW_NSCC, MAX_WINDOW_BYTES
 
@@ -35,5 +35,5 @@ def test_every_parameter_says_what_may_be_set(interface: Interface) -> None:
 
 def test_a_window_times_a_byte_in_units_of_a_word_stays_in_a_word() -> None:
     """Formats of 2^-8 ns and shares of 2^-32 are one high word."""
-    assert MAX_DELAY_NS << 8 < 2**32
+    assert DELAYS_NS[1] << 8 < 2**32
     assert (MAX_WINDOW_BYTES >> 4) << 10 < 2**32
