@@ -222,7 +222,7 @@ class Joiner:
             if (column == UNKNOWN).any():
                 continue
             for node in self.nameable:
-                if (sample.words(node) == column[rows]).all() and (view.words(node) == column).all():
+                if sample.holds(node, column[rows]).all() and view.holds(node, column).all():
                     names[n] = self._atom(node)
                     break
             else:

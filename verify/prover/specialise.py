@@ -159,6 +159,11 @@ class View:
             self._words[n] = column
         return column
 
+    def holds(self, n: int, column: Ints) -> Bools:
+        """Lanes in which a column is node n, by its own name or by what it is made of, which may have another."""
+        same: Bools = self.words(n) == column
+        return same if same.all() or self.cuts.node(n) not in self.used else same | (self._defined(n) == column)
+
     def learn(self, n: int, column: Ints) -> None:
         """Take as known what node n is."""
         self._raw[n] = self._words[n] = column

@@ -260,3 +260,16 @@ def test_the_turns_that_are_left_out_meet_no_bounds(ends: list[tuple[int, int, i
     first, last, least, most = (np.array(column, dtype=np.int64) for column in zip(*ends, strict=True))
     left = {-MODULUS, 0, MODULUS} - set(_turns(first, last, least, most))
     assert not any(((first + turn <= most) & (last + turn >= least)).any() for turn in left)
+
+
+def test_a_node_is_held_under_the_name_of_what_it_is_made_of() -> None:
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
+    few = b.add(Op.MIN, (b.event("nack_count"), b.const(7)))
+    more = b.add(Op.GT, (b.event("cnp_count"), b.const(5)))
+    total = b.add(Op.ADD, (few, more))
+    program = b.finish(total)
+    boxes = whole(program, lanes=2)
+    boxes["event.cnp_count"] = np.array([[0, 6], [5, 9]])
+    view = view_of(program, boxes, used=(few, total))
+    for n, held_in in ((total, [True, True]), (few, [True, False]), (more, [False, False])):
+        assert view.holds(total, np.full(2, view.cuts.node(n))).tolist() == held_in
