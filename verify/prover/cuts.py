@@ -12,7 +12,8 @@ combinations. There are then also cuts at which lanes did not join. Each states 
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 
 from decision.ir.program import Op, Program
 from verify.code.graph import Graph
@@ -37,6 +38,7 @@ PRODUCT = re.compile(r"\((?:product|mul)")
 NAME = re.compile(r"[a-z]+\.\w+")
 LEAF = re.compile(r"tree\.[0-9]+")
 VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
+Watched = Callable[[], tuple[Attempt, Watcher]]
 
 
 class CutForms:
@@ -69,11 +71,12 @@ def _forms(run: Attempt) -> Iterator[tuple[CutClaim, ...]]:
     every = {n for n in joins if joins[n] <= MAX_JOINS}
     wide = {n for n in every if joins[n] <= FEW_JOINS or lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
     quick = _quick(run, wide)
+    watched = cache(partial(_watched, run))  # one more walk for all forms
     if every != wide and not quick:
-        yield _form(run, joins, every, comparisons=True, quick=_quick(run, every))
-    plain = _form(run, joins, wide, comparisons=False, quick=quick)
+        yield _form(run, joins, every, comparisons=True, watched=None if _quick(run, every) else watched)
+    plain = _form(run, joins, wide, comparisons=False, watched=None if quick else watched)
     yield plain
-    compared = _form(run, joins, wide, comparisons=True, quick=quick)
+    compared = _form(run, joins, wide, comparisons=True, watched=None if quick else watched)
     if compared != plain:
         yield compared
 
@@ -86,10 +89,10 @@ def _quick(run: Attempt, places: set[int]) -> bool:
 
 
 def _form(
-    run: Attempt, joins: Counter[int], places: set[int], *, comparisons: bool, quick: bool
+    run: Attempt, joins: Counter[int], places: set[int], *, comparisons: bool, watched: Watched | None
 ) -> tuple[CutClaim, ...]:
     """Returns the cuts at the joins at ``places``, positions of the graph, with or without ``comparisons`` of words.
-    ``joins``: the number of joins by position; ``quick``: whether the paths are few enough without sums of steps."""
+    ``joins``: the number of joins by position; ``watched``: None if the paths are few enough without sums of steps."""
     assert run.joiner is not None
 
     def cut(meeting: Meeting, *, ahead: bool) -> CutClaim:
@@ -107,8 +110,8 @@ def _form(
         # middle of is where it is, which no number tells.
         before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
         cuts = [(n, _weaker(one, before)) for n, one in cuts]
-    elif not quick:
-        cuts = _with_steps(run, cuts, comparisons=comparisons)
+    elif watched is not None:
+        cuts = _with_steps(*watched(), cuts, comparisons=comparisons)
     return tuple(sorted((one for _, one in cuts), key=lambda c: -_said(c)))
 
 
@@ -163,14 +166,20 @@ def _multiplies(program: Program) -> bool:
     return any(n.op in (Op.MUL, Op.MUL_SHR) and all(nodes[a].op is not Op.CONST for a in n.args) for n in behind)
 
 
-def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]], *, comparisons: bool) -> list[tuple[int, CutClaim]]:
+def _watched(run: Attempt) -> tuple[Attempt, Watcher]:
+    """Returns the same proof once more, with a look at the lanes that do not join."""
+    again = run.again()
+    again.execute(Watcher)
+    assert isinstance(again.joiner, Watcher)
+    return again, again.joiner
+
+
+def _with_steps(
+    again: Attempt, joiner: Watcher, cuts: list[tuple[int, CutClaim]], *, comparisons: bool
+) -> list[tuple[int, CutClaim]]:
     """Returns the cuts with those of sums of steps, in the place of others at their addresses. Behind them every sum of
     leaves is possible: ranges that hold of the trees' sums and what follows only because some leaves never meet are
     left out."""
-    again = run.again()
-    again.execute(Watcher)
-    joiner = again.joiner
-    assert isinstance(joiner, Watcher)
     steps = dict(_steps(again, joiner, comparisons=comparisons))
     taken = {cut.pc for cut in steps.values()}
     before = {f"node.{n}" for n, sums in enumerate(joiner.behind) if not sums}
@@ -180,7 +189,7 @@ def _with_steps(run: Attempt, cuts: list[tuple[int, CutClaim]], *, comparisons: 
     features = joiner.names_of_features()
     for n in sorted(steps):
         known = [(steps[s], joiner.found[s].decided) for s in last[n] if s != START]
-        since = _found_since(run.program, steps[n], known) if known else set()
+        since = _found_since(again.program, steps[n], known) if known else set()
         steps[n] = _asked_again(steps[n], [cut for cut, _ in known], features | since)
     return [(n, c) for n, c in others if any(s == START or _follows(c, steps[s]) for s in last[n])] + [*steps.items()]
 
