@@ -78,10 +78,10 @@ def _places(view: View) -> dict[int, range]:
 def _several(view: View, constants: Ints, without: frozenset[int]) -> tuple[int, list[int]] | None:
     """A number, and trees of one output whose leaves make up the constants with it; none of those ``without``."""
     trees = len(view.program.forest.trees)
-    known = [k for k in range(len(view.cuts.leaf_sums)) if k not in without and _varies(view.tree(k))]
+    known = [k for k in range(len(view.cuts.leaf_sums)) if k not in without and varies(view.tree(k))]
     for output in range(view.program.forest.outputs):
         those = [k for k in known if k // trees == output]
-        chosen = _combined([_signed(view.tree(k)) for k in those], _signed(constants))
+        chosen = combined([signed(view.tree(k)) for k in those], signed(constants))
         if chosen is not None:
             offset, taken = chosen
             return offset, [k for k, one in zip(those, taken, strict=True) if one]
@@ -96,17 +96,17 @@ def _offset(words: Ints, column: Ints) -> int | None:
     return int(difference[0]) if (difference == difference[0]).all() else None
 
 
-def _varies(words: Ints) -> bool:
+def varies(words: Ints) -> bool:
     """Whether a column is of constants, not all the same."""
     return bool((words >= 0).all() and (words < FIRST).all()) and mixed(words)
 
 
-def _signed(words: Ints) -> Ints:
+def signed(words: Ints) -> Ints:
     """Words as integers with sign."""
     return words - (words >> 31 << 32)
 
 
-def _combined(parts: list[Ints], column: Ints) -> tuple[int, list[bool]] | None:
+def combined(parts: list[Ints], column: Ints) -> tuple[int, list[bool]] | None:
     """(c, which parts) so that the column is c and these parts together; found by least squares, then checked."""
     if not parts:
         return None

@@ -7,18 +7,22 @@ lanes as the cells have combinations: what they hold is one expression,
 
 of which (if (sltu 611 node.25) 48 0) is what a feature with one threshold adds. A cut that says this of a register
 stands for all of the lanes: behind it the next feature is searched once, not once a cell of each feature before.
+
+A place may also hold how many of some comparisons came out true, of those that the program adds up for a bucket: a sum
+of their names, where the trees' cells do not tell them apart.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from decision.ir.program import Op, Program
 from verify.prover.expressions import UNKNOWN, WORD
 from verify.prover.joins import Joiner, Meeting
 from verify.prover.lanes import Ints, Lanes, mixed
-from verify.prover.partial_sums import part_of_sum
+from verify.prover.partial_sums import combined, part_of_sum, signed, varies
 from verify.prover.specialise import View
 from verify.trusted.machine import LOADS
 
@@ -81,6 +85,7 @@ class Watcher(Joiner):
         """By position."""
         self.passed: dict[int, tuple[int, Lanes]] = {}
         """By position where no paths meet the one before it, and the lanes there; the last ``MAX_PASSED`` of them."""
+        self.added = _added(self.program)
 
     def look(self, number: int, lanes: Lanes) -> Lanes:
         position = self.graph.positions[number]
@@ -162,13 +167,14 @@ class Watcher(Joiner):
                 lanes.values[n] = UNKNOWN
         apart = [n for n in apart if lanes.values[n, 0] != UNKNOWN]
         names = self._names(view, lanes, apart)
-        told: dict[int, str] = {}
-        for n in apart:
-            text = self.state.pool.text(names[n]) if n in names else self._sum(view, lanes.values[n], cells)
-            if text is None:
-                return None
-            told[n] = text
-        return view, names, told, cells
+        rest = {n: lanes.values[n] for n in apart if n not in names}
+        texts = _all_told(rest, lambda column: self._sum(view, column, cells))
+        if texts is None:  # a step of a sum of comparisons does not say which of them hold
+            texts = _all_told(rest, lambda column: self._count(view, column) or self._sum(view, column, cells))
+        if texts is None:
+            return None
+        texts |= {n: self.state.pool.text(name) for n, name in names.items()}
+        return view, names, texts, cells
 
     def _partitions(self, view: View) -> list[_Cells]:
         """Returns the cells of each feature that the lanes have searched; none if some lanes have searched one further
@@ -195,17 +201,35 @@ class Watcher(Joiner):
         part = part_of_sum(View(self.state, self.cuts, view.lanes.take(rows), used), view, column, rows)
         if part is not None:
             return pool.text(part)
-        words, back = np.unique(column, return_inverse=True)
-        sums = [pool.linear(int(word)) for word in words]
-        if any(terms != sums[0][1] for _, terms in sums):
-            return None
-        added = _fitted(np.array([number for number, _ in sums], dtype=np.int64)[back.reshape(-1)], cells)
+        numbers, common = self._numbers(column)
+        added = None if numbers is None else _fitted(numbers, cells)
         if added is None:
             return None
-        common, *steps = added
-        texts = [pool.text(pool.sum(int(common[0]) & WORD, sums[0][1]))]
+        offset, *steps = added
+        texts = [pool.text(pool.sum(int(offset[0]) & WORD, common))]
         texts += [_choice(cell, step.tolist()) for cell, step in zip(cells, steps, strict=True) if step.any()]
         return texts[0] if len(texts) == 1 else f"(+ {' '.join(texts)})"
+
+    def _count(self, view: View, column: Ints) -> str | None:
+        """Words that differ by how many of some comparisons hold, which the program adds up and every lane knows."""
+        numbers, common = self._numbers(column)
+        known = [n for n in self.added if varies(view.words(n))]
+        found = None if numbers is None else combined([view.words(n) for n in known], numbers)
+        if found is None:
+            return None
+        offset, taken = found
+        bits = [(self.cuts.node(n), 1) for n, one in zip(known, taken, strict=True) if one]
+        return self.state.pool.text(self.state.pool.sum(offset, [*bits, *common]))
+
+    def _numbers(self, column: Ints) -> tuple[Ints | None, Iterable[tuple[int, int]]]:
+        """Returns the numbers, with sign, by which words differ, and what else they have in common; no numbers if they
+        differ otherwise."""
+        words, back = np.unique(column, return_inverse=True)
+        sums = [self.state.pool.linear(int(word)) for word in words]
+        common = sums[0][1]
+        if any(terms != common for _, terms in sums):
+            return None, ()
+        return signed(np.array([number for number, _ in sums], dtype=np.int64)[back.reshape(-1)]), common
 
     def _together(self, number: int, view: View, lanes: Lanes, names: dict[int, int]) -> Meeting:
         """Returns what holds in all lanes."""
@@ -229,6 +253,24 @@ class Watcher(Joiner):
         return Meeting(number, one, one, one, {}, low, high, values, products, int(all_.facts[0]))
 
 
+def _all_told(columns: dict[int, Ints], tell: Callable[[Ints], str | None]) -> dict[int, str] | None:
+    """Returns an expression of each column; None if one has none."""
+    texts = dict[int, str]()
+    for n, column in columns.items():
+        text = tell(column)
+        if text is None:
+            return None
+        texts[n] = text
+    return texts
+
+
+def _added(program: Program) -> list[int]:
+    """Returns the comparisons that the program adds up."""
+    nodes = program.nodes
+    operands = {a for node in nodes if node.op is Op.ADD for a in node.args}
+    return sorted(n for n in operands if nodes[n].op in (Op.GT, Op.EQ))
+
+
 def _by_cell(column: Ints, cells: _Cells) -> bool:
     """Whether a column is the same in all lanes of a cell."""
     return len(np.unique(np.stack([cells.places, column]), axis=1).T) == len(np.unique(cells.places))
@@ -240,9 +282,8 @@ def _fitted(numbers: Ints, cells: list[_Cells]) -> list[Ints] | None:
     parts = [np.ones((len(numbers), 1))]
     parts += [cell.places[:, None] == np.arange(1, len(cell.ends) + 1) for cell in cells]
     matrix = np.concatenate(parts, axis=1).astype(np.int64)
-    signed = numbers - (numbers >> 31 << 32)
-    added = np.round(np.linalg.lstsq(matrix.astype(float), signed.astype(float), rcond=None)[0]).astype(np.int64)
-    if (matrix @ added != signed).any():
+    added = np.round(np.linalg.lstsq(matrix.astype(float), numbers.astype(float), rcond=None)[0]).astype(np.int64)
+    if (matrix @ added != numbers).any():
         return None
     constant, *steps = np.split(added, np.cumsum([part.shape[1] for part in parts])[:-1])
     return [constant, *(np.concatenate([[0], step]) for step in steps)]

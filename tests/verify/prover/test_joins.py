@@ -15,7 +15,7 @@ from verify.prover.expressions import UNKNOWN, WORD
 from verify.prover.joins import Joiner, _classes, _decided, _in_order, _products, _shift, _wanted
 from verify.prover.lanes import Ints, Lanes
 from verify.prover.lanes import joined as side_by_side
-from verify.prover.partial_sums import _combined, _offset
+from verify.prover.partial_sums import _offset, combined
 from verify.prover.prove import structures
 from verify.prover.specialise import Cuts
 from verify.prover.state import State
@@ -191,12 +191,12 @@ def test_a_column_is_another_plus_a_constant_or_it_is_not() -> None:
 
 def test_a_column_is_a_constant_and_some_of_others_or_it_is_not() -> None:
     parts = [column(1, 1, 5, 5), column(-7, 20, -7, 20), column(3, 4, 9, 1)]
-    assert _combined(parts, parts[0] + parts[1] + 40) == (40, [True, True, False])
-    assert _combined(parts, parts[2] - 3) == (-3, [False, False, True])
-    assert _combined(parts, 2 * parts[0]) is None
-    assert _combined(parts, column(0, 0, 0, 1)) is None
-    assert _combined(parts, column(6, 6, 6, 6)) is None
-    assert _combined([], parts[0]) is None
+    assert combined(parts, parts[0] + parts[1] + 40) == (40, [True, True, False])
+    assert combined(parts, parts[2] - 3) == (-3, [False, False, True])
+    assert combined(parts, 2 * parts[0]) is None
+    assert combined(parts, column(0, 0, 0, 1)) is None
+    assert combined(parts, column(6, 6, 6, 6)) is None
+    assert combined([], parts[0]) is None
 
 
 def test_a_column_is_another_shifted_left_or_it_is_not() -> None:

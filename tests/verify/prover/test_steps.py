@@ -3,6 +3,7 @@ paths to the same worst case, and believes no sum that is not so."""
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,8 @@ from drawing import ACTIONS, FEATURES, make_student
 from options_by_hand import cuts
 from students_drawn import Drawn, built, grown
 
-from bench.drawn.students import drawn
+from bench.drawn.students import FEATURES as DRAWN_FEATURES
+from bench.drawn.students import drawn, tree
 from decision.ir.forest import Branch, Leaf, oblivious
 from decision.ir.program import Op
 from emulator.build import Build
@@ -21,6 +23,7 @@ from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
 from verify.check.refused import Refused
 from verify.prover import cuts as cuts_module
+from verify.prover.expressions import WORD, Pool
 from verify.prover.lanes import Lanes
 from verify.prover.prove import ENTRY, Attempt, Limits
 from verify.prover.steps import FARTHEST, MOST, Watcher, _Cells, _choice, _fitted, _telling
@@ -28,6 +31,7 @@ from verify.trusted.certificate import CutClaim
 from verify.trusted.costs import cycle_model
 
 TWO_STEPS = re.compile(r"\(if (\(sltu? \d+ [^()]+\)) \d+ \(if (\(sltu? \d+ [^()]+\)) \d+ (\d+)\)\)")
+COUNT = re.compile(r"\(\+( node\.\d+){2,} 0\)")
 STEP = re.compile(r"\(if \((?:slt|sltu) (\d+) (?:context|node)[.\w]+\) (\d+)")
 
 
@@ -301,3 +305,58 @@ def test_what_nobody_asks_again_is_left_out_but_for_inputs_that_places_hold_as_n
     before = CutClaim(pc=4, holds={}, bounds={})
     found = cuts_module._asked_again(cut, [before], {"context.queue"})
     assert found.bounds.keys() == {"context.rate_q30", "node.7", "tree.1"}
+
+
+def test_a_number_is_how_many_comparisons_hold() -> None:
+    pool = Pool()
+    atoms = {n: pool.atom(f"node.{n}", 0, 1) for n in (3, 4, 5, 6)}
+    words = {3: [0, 1, 1, 1], 4: [0, 0, 1, 1], 5: [0, 0, 0, 1], 6: [0, 0, 0, 0]}
+    view: Any = SimpleNamespace(words=lambda n: np.array(words[n], dtype=np.int64))
+    watcher: Any = SimpleNamespace(
+        added=list(words),
+        cuts=SimpleNamespace(node=atoms.get),
+        state=SimpleNamespace(pool=pool),
+        _numbers=lambda column: Watcher._numbers(watcher, column),
+    )
+    for numbers, text in (
+        ([7, 8, 8, 9], "(+ node.3 node.5 7)"),
+        ([0, 1, 2, 3], "(+ node.3 node.4 node.5 0)"),
+        ([WORD, 0, 0, 0], f"(+ node.3 {WORD})"),
+        ([0, 2, 2, 2], None),
+    ):
+        assert Watcher._count(watcher, view, np.array(numbers, dtype=np.int64)) == text
+
+
+@pytest.fixture(scope="module")
+def counting(tmp_path_factory: pytest.TempPathFactory) -> tuple[Build, tuple[Cut, ...]]:
+    """Cuts of code that adds comparisons of a queue to a bucket, while trees part its paths."""
+    student = grown(np.random.default_rng(5), ["bucket", "previous_action"], ACTIONS[1], 5, depths=(3, 3), window=3)
+    made = built(Drawn(student, "branches", "clang", "-O2"), tmp_path_factory.mktemp("counting"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cuts_module, "QUICKLY", 0)
+        return made, cuts(next(iter(cuts_module.cuts_of(attempted(made)))))
+
+
+def test_a_count_of_comparisons_holds_and_one_of_others_does_not(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparisons that make up a bucket are added together while trees over older ones part the paths."""
+    kinds = {feature["kind"]: feature for feature in DRAWN_FEATURES}
+    features = [kinds["bucket"], kinds["previous_action"]]
+    names = make_student(features, ACTIONS[1], (), window=2).forest.features
+    rng = np.random.default_rng(1)
+    trees = tuple(tree(rng, names, 3, -3000, 3000) for _ in range(3))
+    student = make_student(features, ACTIONS[1], trees, window=2)
+    build = built(Drawn(student, "branches", "clang", "-O2"), tmp_path_factory.mktemp("count"))
+    monkeypatch.setattr(cuts_module, "QUICKLY", 0)
+    monkeypatch.setattr(cuts_module, "QUICKLY_MULTIPLIED", 0)
+    run = attempted(build)
+    found = cuts(next(iter(cuts_module.cuts_of(run))))
+    again = judge(build, found)
+    assert again.bound() + cycle_model(build.engine).overhead == run.worst().exact
+    number, at, text = next((n, a, t) for n in again.met for a, t in found[n].holds.items() if COUNT.fullmatch(t))
+    forged = replace(found[number], holds={**found[number].holds, at: re.sub(r"0\)$", "1)", text)})
+    other = judge(build, (*found[:number], forged, *found[number + 1 :]))
+    with suppress(Refused):
+        other.bound()
+    assert number not in other.met
