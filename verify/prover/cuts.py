@@ -303,21 +303,35 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool, comparisons: bool) -> C
     }
     defined = [run.state.definitions[c] for c, _ in run.state.fact_sets[meeting.facts] if c in run.state.definitions]
     equal = sorted((n, word) for n, word in defined if pool.op(word) == "atom")
+    numbers = {run.cuts.node(n): n for n in range(len(program.nodes)) if run.cuts.narrow(n)}
+    said = {name for word in holds.values() for name in VALUE.findall(word)}
+    held = {word for word, n in numbers.items() if f"node.{n}" in said}
+    numbered = {word for word, (low, high) in known.items() if low == high}
+    told = ({numbers[word] for word in words if word in numbers} for words in (held, numbered))
+    over = {run.cuts.node(n) for n in _over(run, *told)}.intersection(known)
     behind = set[int]()
     if ahead:
-        numbers = {run.cuts.node(n): n for n in range(len(program.nodes)) if run.cuts.narrow(n)}
-        words = [int(word) for word in meeting.values if word != UNKNOWN]
-        held = set().union(*map(pool.atoms, words), meeting.products.values())
-        numbered = {word for word, (low, high) in known.items() if low == high}
-        needed = _needed(run, held, numbered, dict(equal), numbers)
+        needed = _needed(run, held, numbered | over, dict(equal), numbers)
         behind = {word for word, n in numbers.items() if n not in needed}
     bounds = {text(word): [*span] for word, span in known.items() if not pool.atoms(word) & behind}
     named = sorted((n, pool.text(word)) for n, word in equal if run.cuts.node(n) not in behind)
     bounds |= {f"(eq node.{n} {name})": [1, 1] for n, name in named}
+    bounds |= {f"(eq node.{numbers[word]} node.{numbers[word]})": [1, 1] for word in sorted(over - behind)}
     if comparisons:
         facts = [(c, holds) for c, holds in run.state.fact_sets[meeting.facts] if c not in run.state.definitions]
         bounds |= {text(c): [int(holds)] * 2 for c, holds in facts if not pool.atoms(c) & behind}
     return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
+
+
+def _over(run: Attempt, held: set[int], numbered: set[int]) -> set[int]:
+    """Features that no place holds any more: not they, nor what they are made of, but what follows from them. A cut
+    that says of one that it is itself keeps it in one spelling behind it: what paths find out of its parts would give
+    it others, of which its range is not known."""
+    assert run.joiner is not None
+    computed, program = set(run.joiner.computed), run.program
+    after = made_of(program, held | numbered, set(range(len(program.nodes))))
+    features = computed.intersection(run.joiner.features, after) - held - numbered
+    return {n for n in features if not held & made_of(program, {*program.nodes[n].args}, computed)}
 
 
 def _needed(

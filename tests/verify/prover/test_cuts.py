@@ -203,3 +203,21 @@ def test_words_in_an_expression_have_their_names() -> None:
     assert "event.a" not in pool.text(word, {squared: square})
     assert pool.text(word, {word: square}) == "node.7"
     assert pool.text(pool.sum(4, [(squared, 3), (b, 1)]), {squared: square}).count("node.7") == 1
+
+
+def test_a_feature_is_over_where_only_what_follows_from_it_is_left() -> None:
+    """2: a feature, made of 1; 3 follows from it."""
+    made: dict[int, tuple[int, ...]] = {0: (), 1: (0,), 2: (1,), 3: (2,), 4: (0,)}
+    run: Any = SimpleNamespace(
+        program=SimpleNamespace(nodes=[SimpleNamespace(args=args) for args in made.values()]),
+        joiner=SimpleNamespace(computed=[1, 2, 3, 4], features=(2, 0)),
+    )
+    for held, numbered, over in (
+        ({3}, set(), {2}),
+        (set(), {3}, {2}),
+        ({2, 3}, set(), set()),
+        ({1, 3}, set(), set()),
+        ({3}, {2}, set()),
+        ({4}, set(), set()),
+    ):
+        assert cuts_module._over(run, held, numbered) == over
