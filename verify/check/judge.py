@@ -216,8 +216,8 @@ class Judge:
         meaning = self._meaning(None, free)
         for text, (low, high) in cut.bounds.items():
             word = evaluate(text, meaning)
-            bounds: dict[Term, Bounds] = {**known.bounds, word: bounded(low, high)}
-            known = Known(bounds)
+            known = Known({**known.bounds, word: bounded(low, high)}, known.facts)
+            known = known.assume(make("=", word, const(low))) if low == high else known
         for definition in self._definitions(cut, free):
             known = known.assume(definition)
         fixed = self._fixed(cut, meaning)

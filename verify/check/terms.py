@@ -71,7 +71,8 @@ MEANING: dict[str, Callable[..., int]] = {
     "prod": lambda w, a, b: a * b,
 }
 COMMUTATIVE = {"bvadd", "bvmul", "bvand", "bvor", "bvxor", "=", "prod"}
-PREDICATES = {"bvult", "bvslt", "=", "not"}
+COMPARISONS = ("=", "bvult", "bvslt")
+PREDICATES = {*COMPARISONS, "not"}
 
 
 def make(op: str, *args: Term) -> Term:
@@ -97,7 +98,7 @@ def make(op: str, *args: Term) -> Term:
         return make("bvshl", a, const(1, width))
     if op in COMMUTATIVE and (a.op == "const" or (b.op != "const" and a.serial > b.serial)):
         a, b = b, a
-    if op in ("=", "bvult", "bvslt") and a is b:
+    if op in COMPARISONS and a is b:
         return TRUE if op == "=" else FALSE
     if op == "bvor" and {a.op, b.op} == {"bvshl", "bvlshr"} and a.args[1].op == b.args[1].op == "const":
         upper, lower = (a, b) if a.op == "bvshl" else (b, a)
@@ -131,8 +132,10 @@ def make(op: str, *args: Term) -> Term:
             return extend(extract(a, b.value.bit_length() - 1, 0), width, False)
         if op == "bvand" and (low := ~b.value & (1 << width) - 1) & (low + 1) == 0:  # the low bits cleared: shifted out
             return make("bvshl", make("bvlshr", a, const(k := low.bit_length(), width)), const(k, width))
-        if op in ("=", "bvadd", "bvshl") and a.op == "ite" and {x.op for x in a.args[1:]} == {"const"}:
+        if op in (*COMPARISONS, "bvadd", "bvshl") and a.op == "ite" and {x.op for x in a.args[1:]} == {"const"}:
             return ite(a.args[0], make(op, a.args[1], b), make(op, a.args[2], b))
+    if op in COMPARISONS and a.op == "const" and b.op == "ite" and {x.op for x in b.args[1:]} == {"const"}:
+        return ite(b.args[0], make(op, a, b.args[1]), make(op, a, b.args[2]))
     return _term(op, width, (a, b))
 
 

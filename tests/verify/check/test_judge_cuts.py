@@ -31,7 +31,7 @@ from emulator.memory_map import CONSTANTS_BASE
 from verify.check.judge import START, Cut, Judge, _location, place
 from verify.check.path_facts import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
-from verify.check.terms import FALSE, NARROW, Term, const, extract, make, negate, var
+from verify.check.terms import FALSE, NARROW, TRUE, Term, const, extract, make, negate, var
 from verify.check.walk import Lane, at_call
 from verify.trusted.calibrate_programs import encode
 
@@ -350,6 +350,18 @@ def test_a_number_that_a_value_need_not_be_is_not_believed(number: int) -> None:
             with pytest.raises(Refused, match="another value"):
                 found.bound()
         assert found.met == set()
+
+
+@pytest.mark.parametrize("holds", [0, 1])
+def test_how_words_compare_is_known_behind_a_cut_without_a_question(holds: int) -> None:
+    less, oracle = "(sltu event.response_ns event.request_sent_ns)", Oracle()
+    cut = replace(CUT, bounds={less: (holds, holds)})
+    known = judge(None, cut)._start((0, None)).known
+    assert known.decide(make("bvult", var("event.response_ns"), SENT), oracle) is (TRUE if holds else FALSE)
+    assert oracle.asked == 0
+    found = judge(None, cut)  # it need not be so where paths come
+    assert found.bound() == CYCLES
+    assert found.met == set()
 
 
 SPILLED = {

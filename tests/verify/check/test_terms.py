@@ -233,9 +233,18 @@ def test_a_mask_is_a_choice_only_of_a_sign_that_is_spread_over_the_word() -> Non
         assert make("bvand", mask, const(11)).op == "bvand"
 
 
-def test_only_sums_and_shifts_to_the_left_go_into_a_choice() -> None:
+def test_only_sums_comparisons_and_shifts_to_the_left_go_into_a_choice() -> None:
     choice = ite(C, const(3), const(4))
-    assert [make(op, choice, const(1)).op for op in ("bvlshr", "bvxor", "bvult")] == ["bvlshr", "bvxor", "bvult"]
+    assert [make(op, choice, const(1)).op for op in ("bvlshr", "bvxor", "bvor")] == ["bvlshr", "bvxor", "bvor"]
+    assert (make("bvult", choice, X).op, make("bvslt", X, choice).op) == ("bvult", "bvslt")
+
+
+def test_a_bit_compared_with_a_number_is_its_condition() -> None:
+    bit = ite(C, const(1), const(0))
+    assert make("bvult", const(0), bit) is make("=", bit, const(1)) is C
+    assert make("bvult", bit, const(1)) is negate(C)
+    assert make("bvslt", bit, const(0)) is make("bvult", const(1), bit) is FALSE
+    assert make("bvslt", const(-1), bit) is make("bvult", bit, const(2)) is TRUE
 
 
 def different() -> dict[str, tuple[Term, Term]]:
