@@ -8,7 +8,7 @@ import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
 from codegen import sides
-from codegen.targets import HOST, unserved
+from codegen.targets import HOST, misfit, unserved
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import WINDOWED, flow_interface
 from decision.ir.interpret import evaluate
@@ -122,6 +122,15 @@ def test_a_header_that_was_changed_is_noticed(
     (tmp_path / "rlcc_host.h").write_text(header.replace(text, instead, 1))
     (tmp_path / "rlcc_policy.h").write_text((firmware / "rlcc_policy.h").read_text())
     assert wrong_rows(student, tmp_path, tmp_path) > 0
+
+
+@pytest.mark.parametrize("name", ["acked_bytes", "marked_bytes", "expired_bytes"])
+def test_counts_since_the_last_decision_are_refused_where_some_events_are_late(name: str) -> None:
+    """The header hands over each completion's own; NSCC decides on all of them."""
+    told = {"signals": {"rtt_ns", name}, "flow_bytes": 16, "arguments": 2}
+    assert name in str(misfit(HOST, **told, once_per_rtt=True))
+    assert misfit(HOST, **told) is None
+    assert misfit(HOST, signals={"rtt_ns"}, flow_bytes=16, arguments=2, once_per_rtt=True) is None
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2], ids=["off", "observe", "enforce"])
