@@ -44,8 +44,8 @@ def shown() -> list[Interface]:
 
 
 def _ends_of(interfaces: list[Interface]) -> list[Interface]:
-    """The first interface of a site, and the one with the most signals where that has more."""
-    first = interfaces[0]
+    """The interface of the site's name or the first, and the one with the most signals where that has more."""
+    first = next((each for each in interfaces if each.name == each.site_name), interfaces[0])
     widest = max(interfaces, key=lambda each: (len(each.event) + len(each.params), len(each.name)))
     return [first, widest] if widest.event + widest.params != first.event + first.params else [first]
 

@@ -118,6 +118,7 @@ def build(
         elif part is not None:
             where = _window_paths(configs, fabric, net) if has_windows(part) else paths(scenario, fabric, net)
             where = where.of(interface_of(part)) if isinstance(where, WindowPaths) else where
+            where = _checked(where) if isinstance(where, Paths) else where
             decider = part.build(agents, where)
             if starts_q30 is not None:
                 decider.set_initial(starts_q30)
@@ -220,12 +221,18 @@ def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
     a base RTT is longer than any that a device can be told."""
     rtts_ns = np.rint(fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver")) / NS)
     longest_ns = int(max(rtts_ns.max(initial=0), np.rint(fabric.base_rtt_ps / NS)))
+    return _checked(Paths(rtts_ns.astype(np.uint32), net.link_gbps, longest_ns))
+
+
+def _checked(own: Paths) -> Paths:
+    """Returns the paths. InputError where a base RTT is longer than any that a device can be told."""
+    longest_ns = max(own.longest_ns, int(own.base_rtt_ns.max(initial=0)))
     if longest_ns >= 1 << RTT_BITS:
         raise InputError(
             f"network: a base RTT is {longest_ns / 1e6:g} ms, and a policy can be told up to "
             f"{(1 << RTT_BITS) / 1e6:.3g} ms; lower base_rtt_ps, or take a baseline"
         )
-    return Paths(rtts_ns.astype(np.uint32), net.link_gbps, longest_ns)
+    return own
 
 
 def windows_in(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> WindowPaths:
@@ -241,7 +248,7 @@ def paths_of(interface: Interface, scenario: Scenario, fabric: Topology, net: Ne
         return paths(scenario, fabric, net)
     own = windows_in(scenario, fabric, net, seed).of(interface)
     assert isinstance(own, Paths)
-    return own
+    return _checked(own)
 
 
 def _window_paths(configs: Configs, fabric: Topology, net: Network) -> WindowPaths:

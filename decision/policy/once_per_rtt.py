@@ -42,11 +42,13 @@ def late_answer(b: ProgramBuilder) -> int:
 def _times(b: ProgramBuilder) -> tuple[int, int]:
     """Returns the nodes of when the request was sent and when it was answered.
 
-    A packet that is acknowledged or lost was the request. What was not timed is taken as a base RTT old."""
+    A packet that is acknowledged or lost was the request. What was not timed is taken as a base RTT old, and nothing as
+    older than an RTT can be."""
     if NOW not in b.interface.event_names:
         return b.event("request_sent_ns"), b.event("response_ns")
     now, path_rtt = b.event(NOW), b.param(PATH_RTT)
-    age = b.add(Op.MAX, (b.event(RTT), path_rtt), name="age_ns", note="of the packet; an RTT of 0 is not timed")
+    least = b.add(Op.MAX, (b.event(RTT), path_rtt), name="age_least_ns", note="of the packet; an RTT of 0 is not timed")
+    age = b.add(Op.MIN, (least, b.const(1 << RTT_BITS)), name="age_ns", note="longer RTTs are not told apart")
     return b.add(Op.WRAP_SUB, (now, age), name="packet_sent_ns", note="wraps"), now
 
 

@@ -77,8 +77,8 @@ template <class AtSite> void CohortAt<AtSite>::ask(Ps now, std::uint32_t agent) 
   site_.event_taken(agent, now, false);
   if (decider_ == nullptr)
     return ask_outside(now, agent);
-  decide(now, agent, event_, knobs_);
-  carry_out(now, agent, site_.life(agent), knobs_);
+  if (!decide(now, agent, event_, knobs_).late || AtSite::kAppliesLate)
+    carry_out(now, agent, site_.life(agent), knobs_);
 }
 
 template <class AtSite> Decision CohortAt<AtSite>::decide(Ps now, std::uint32_t agent, Words event, Knobs knobs) {

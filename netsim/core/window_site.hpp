@@ -39,6 +39,7 @@ public:
   };
   // The window is the last knob. The one before it, a rate, is some interfaces'; without it the NIC's own holds.
   static constexpr std::size_t kKnobs = 2;
+  static constexpr bool kAppliesLate = false; // after a timeout one packet is in flight until something is decided
 
   explicit WindowSite(const Surroundings &around);
   // `stream`: of the loop, that calls the cohort to look at the site.

@@ -48,6 +48,7 @@ int main(int argc, char **argv)
 {
     const rlcc_params params = RLCC_PARAMS_DEFAULT;
     const rlcc_host_completion c = { 50000U, 10000U, 1U, 4096U, 0U, 0U, 0U, 0U, 0U, 0U };
+    rlcc_event decided;
     rlcc_host host;
 
     (void)argc;
@@ -57,7 +58,8 @@ int main(int argc, char **argv)
     rlcc_host_acknowledged(&host, &c);
     printf("%u %u %u ", (unsigned)host.window_bytes, (unsigned)host.rate_q20, (unsigned)host.in_flight_bytes);
     printf("%u %u\\n", (unsigned)rlcc_host_window(&host), (unsigned)rlcc_host_rate_q20(&host));
-    return 0;
+    decided.now_ns = c.now_ns;
+    return (RLCC_DECIDED(&host.flow, &decided) == (host.mode != RLCC_HOST_OFF)) ? 0 : 1;
 }
 """
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
+from decision.artefact.errors import InputError
 from decision.ir.forest import Branch, Leaf
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, WINDOWED, flow_interface
 from decision.ir.interpret import evaluate
@@ -86,6 +87,21 @@ def test_trims_are_decided_on_and_lower_the_rate() -> None:
     assert (records["trimmed_bytes"][untimed] > 0).all()
     assert (records[ACTION][untimed] < 0).mean() > 0.95  # at the lowest rates even the longest RTT is short
     assert simulation.metrics()["timeouts"] == 0
+
+
+def test_a_timer_that_expires_is_told_however_late_other_answers_are() -> None:
+    """Nothing but a decision ends the one packet in flight."""
+    simulation = run(
+        teacher(), "many-to-one:1", until=30 * MS, policer_gbps=10, policer_burst_bytes=1110, retransmit_timeout_ps=MS
+    )
+    records, timeouts = simulation.drain_records(), simulation.metrics()["timeouts"]
+    assert timeouts > 0
+    assert (records["expired_bytes"] > 0).sum() == timeouts
+
+
+def test_a_path_longer_than_any_rtt_that_is_told_is_refused() -> None:
+    with pytest.raises(InputError, match="base RTT"):
+        run(teacher(), "many-to-one:2", until=1, base_rtt_ps=5 * MS)
 
 
 def test_the_shipped_teacher_keeps_a_short_queue_and_shares_it() -> None:

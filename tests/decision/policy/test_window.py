@@ -50,9 +50,16 @@ def late(decided_ns: int, now_ns: int, rtt_ns: int, rate: int = 1000) -> int:
 @given(WORDS, WORDS, st.one_of(st.just(0), st.integers(1, 1 << 23), WORDS))
 @settings(max_examples=examples(300), deadline=None)
 def test_a_packet_from_before_the_last_decision_is_late(decided_ns: int, now_ns: int, rtt_ns: int) -> None:
-    """What was not timed is as old as a packet of an empty network."""
-    sent = now_ns - max(rtt_ns, PATH_RTT)
+    """What was not timed is as old as a packet of an empty network; no packet counts as older than 2^22 ns."""
+    sent = now_ns - min(max(rtt_ns, PATH_RTT), 1 << 22)
     assert late(decided_ns, now_ns, rtt_ns) == (1 <= (decided_ns - sent) & U32_MAX <= 1 << 22)
+
+
+@pytest.mark.parametrize("rtt_ns", [(1 << 22) + 1, 5_000_000, 1 << 30, U32_MAX])
+def test_an_rtt_longer_than_any_that_is_told_apart_is_still_decided_on_once(rtt_ns: int) -> None:
+    """Else each acknowledgement behind a standing queue would be a decision."""
+    assert late(5000, 6000, rtt_ns) == 1
+    assert late(5000, 5000 + (1 << 22), rtt_ns) == 0
 
 
 def test_losses_of_one_round_trip_are_decided_on_once() -> None:
@@ -91,6 +98,7 @@ def test_the_window_follows_from_the_rate_and_never_falls_below_the_least(high: 
         s.name: rng.integers(-(2**15), 2**15, rows) & (0xFFFF if s.storage == "uint16" else -1) for s in program.state
     }
     context |= {s.name: rng.integers(0, 1 << 32, rows) for s in program.state if s.storage == "uint32"}
+    context["rate_q30"] &= LINE_RATE_Q30  # a late answer keeps the whole word, and decides by the bits of the rate
     (_, window), after = evaluate(program, event, params, context)
     share = np.minimum(after["rate_q30"], 2**32 - 1).astype(object) * params["in_flight_line_q2"].astype(object) >> 32
     assert (window == np.maximum(share.astype(np.int64), params["in_flight_min_bytes"])).all()
