@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir.formats import U32_MAX
-from decision.ir.interface import PHASE_SHIFT, Interface
-from decision.ir.interfaces.queue_marking import TRIGGERED
+from decision.ir.interface import PHASE_SHIFT, TRIGGERED, Interface
 from decision.policy.records import ACTION, MAKER
 from netsim import _core
 from netsim.engines import Engines

@@ -133,6 +133,9 @@ class Knob:
     tells: bool = False
 
 
+TRIGGERED = Knob("triggered", "0 or 1", "whether the knobs were chosen anew, or stay", 0, 1, tells=True)
+
+
 @dataclass(frozen=True)
 class Interface:
     """The structures of one kind of decision. ``context``: fields that every decider of it remembers, before its own

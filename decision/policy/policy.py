@@ -49,7 +49,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.quantity_fields import DurationNs, LineFractionQ30, RateBps
 from decision.artefact.strict import Strict
 from decision.ir.context_expressions import Carried, carried_by
-from decision.ir.interface import Interface
+from decision.ir.interface import TRIGGERED, Interface
 from decision.ir.interfaces import INTERFACES
 from decision.ir.interfaces.flow_rate import (
     CONGESTION_GAIN,
@@ -62,7 +62,6 @@ from decision.ir.interfaces.flow_rate import (
     base_rtt_recip_q42,
     flow_interface,
 )
-from decision.ir.interfaces.queue_marking import TRIGGERED
 from decision.policy.actions import AnyAction
 from decision.policy.architecture import Architecture
 from decision.policy.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion

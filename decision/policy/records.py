@@ -16,9 +16,8 @@ from decision.artefact.errors import InputError
 from decision.ir.context_expressions import carried_by
 from decision.ir.expression import COUNTED, Expression, pasts
 from decision.ir.formats import FEATURE_LIMIT
-from decision.ir.interface import STORAGE_RANGE, Interface
+from decision.ir.interface import STORAGE_RANGE, TRIGGERED, Interface
 from decision.ir.interfaces.flow_rate import FLOW_RATE
-from decision.ir.interfaces.queue_marking import TRIGGERED
 from decision.ir.interpret import trace
 from decision.ir.tape import Names, Reading, Tape, evaluate
 from decision.policy.policy import Observation

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from decision.artefact.strict import Strict
+from decision.ir.interface import TRIGGERED
 from decision.ir.interfaces import INTERFACES
-from decision.ir.interfaces.queue_marking import TRIGGERED
 from decision.ir.program import Op, ProgramBuilder
 from decision.policy.actions import AnyAction, Choice, clamp
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
-from decision.ir.interfaces.queue_marking import TRIGGERED
+from decision.ir.interface import TRIGGERED
 from decision.policy.records import Columns
 from decision.policy.weights import TRIGGER, shapes
 from emulator.firmware_folder import built

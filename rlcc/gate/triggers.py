@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decision.ir.interfaces.queue_marking import TRIGGERED
+from decision.ir.interface import TRIGGERED
 from decision.policy.records import Trajectories
 from emulator.firmware import SOURCE
 from emulator.report import Cycles, EmulationReport

@@ -11,6 +11,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.artefact.output import check_place
 from decision.artefact.renamed_keys import from_record
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.policy.deciders import student_of
 from distill.options import DistillOptions
 from emulator.build import build as build_firmware
@@ -64,8 +65,8 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     folder = out or RUNS / recipe.name
     reports.discard(folder / "verdict")
     teacher, deployment = teacher_path(recipe, recipe_file), deployment_of(recipe, recipe_file)
-    loaded = load(teacher)
-    agents = loaded.policy.observation.agents
+    agents = recipe.pupil.of  # flows' own options are their teacher's
+    agents = load(teacher).policy.observation.agents if agents == FLOW_RATE else agents
     reasons = [unserved(target, agents) for target in targets_named(recipe.emit.target)]
     if all(reasons):
         raise InputError(f"{recipe_file}: emit.target: {reasons[0]}")
@@ -76,6 +77,7 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     for kind in ("rollouts", "student", "firmware", EMULATION):
         check_place(folder / kind, kind)
     check_fresh(recipe, first, rollouts, student, firmware)
+    loaded = load(teacher)
     cache = NetworkCache() if remembered.use else None
 
     if "rollout" in to_run:

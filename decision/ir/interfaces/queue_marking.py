@@ -8,7 +8,7 @@ chosen again ([HAECN] section 3.2), the decision reports that too, and a switch 
 
 from dataclasses import replace
 
-from decision.ir.interface import Interface, Knob, LogUniform, Signal
+from decision.ir.interface import TRIGGERED, Interface, Knob, LogUniform, Signal
 
 QUEUE_MARKING = Interface(
     name="queue_marking",
@@ -39,7 +39,5 @@ QUEUE_MARKING = Interface(
         Knob("pmax_q16", "2^-16", "probability of a mark at kmax_bytes", 0, 1 << 16),  # 1 << 16 marks every packet
     ),
 )
-
-TRIGGERED = Knob("triggered", "0 or 1", "whether the knobs were chosen anew, or stay", 0, 1, tells=True)
 
 QUEUE_TRIGGERED = replace(QUEUE_MARKING, name="queue_marking_triggered", knobs=(*QUEUE_MARKING.knobs, TRIGGERED))
