@@ -98,7 +98,7 @@ def agree(rows: Sequence[Sequence[str]]) -> bool:
     artefact."""
     kinds = {(row[-1], *row[COMPARED]) for row in rows}
     commits = {row[-1] for row in rows}
-    return len(kinds) == len(commits) and len({(row[5], row[9]) for row in rows}) == 1
+    return len(kinds) == len(commits) and len({(row[COMPARED.start], row[COMPARED.stop - 1]) for row in rows}) == 1
 
 
 def places(ends: bool, gates: bool, here: bool) -> Sequence[RecipePlace]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
 from decision.ir.interface import Interface
-from decision.ir.interfaces.flow_rate import ACKED, CONTEXT_RATE_BITS, FLOW_RATE, RTT_BITS
+from decision.ir.interfaces.flow_rate import ACKED, CONTEXT_RATE_BITS, FLOW_RATE
 from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.probes import Probes
@@ -116,9 +116,8 @@ def build(
         if isinstance(part, BaselineSpec):
             baseline = part.build(agents, net.link_gbps)
         elif part is not None:
-            where = _window_paths(configs, fabric, net) if has_windows(part) else paths(scenario, fabric, net)
-            where = where.of(interface_of(part)) if isinstance(where, WindowPaths) else where
-            where = _checked(where) if isinstance(where, Paths) else where
+            windows = _window_paths(configs, fabric, net) if has_windows(part) else None
+            where = windows.of(interface_of(part)) if windows else paths(scenario, fabric, net)
             decider = part.build(agents, where)
             if starts_q30 is not None:
                 decider.set_initial(starts_q30)
@@ -221,18 +220,7 @@ def paths(scenario: Scenario, fabric: Topology, net: Network) -> Paths:
     a base RTT is longer than any that a device can be told."""
     rtts_ns = np.rint(fabric.base_rtts_ps(scenario.column("host"), scenario.column("receiver")) / NS)
     longest_ns = int(max(rtts_ns.max(initial=0), np.rint(fabric.base_rtt_ps / NS)))
-    return _checked(Paths(rtts_ns.astype(np.uint32), net.link_gbps, longest_ns))
-
-
-def _checked(own: Paths) -> Paths:
-    """Returns the paths. InputError where a base RTT is longer than any that a device can be told."""
-    longest_ns = max(own.longest_ns, int(own.base_rtt_ns.max(initial=0)))
-    if longest_ns >= 1 << RTT_BITS:
-        raise InputError(
-            f"network: a base RTT is {longest_ns / 1e6:g} ms, and a policy can be told up to "
-            f"{(1 << RTT_BITS) / 1e6:.3g} ms; lower base_rtt_ps, or take a baseline"
-        )
-    return own
+    return Paths(rtts_ns.astype(np.uint32), net.link_gbps, longest_ns)
 
 
 def windows_in(scenario: Scenario, fabric: Topology, net: Network, seed: int) -> WindowPaths:
@@ -248,7 +236,7 @@ def paths_of(interface: Interface, scenario: Scenario, fabric: Topology, net: Ne
         return paths(scenario, fabric, net)
     own = windows_in(scenario, fabric, net, seed).of(interface)
     assert isinstance(own, Paths)
-    return _checked(own)
+    return own
 
 
 def _window_paths(configs: Configs, fabric: Topology, net: Network) -> WindowPaths:

@@ -11,7 +11,7 @@ from decision.artefact.errors import InputError
 from decision.ir.formats import U32_MAX
 from decision.ir.interface import Interface
 from decision.ir.interfaces import INTERFACES
-from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, RTT_SLACK, base_rtt_recip_q42
+from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, RTT_BITS, RTT_SLACK, base_rtt_recip_q42
 from decision.policy.algorithm import Algorithm
 from decision.policy.in_flight import InFlight, before_the_first_decision
 from decision.policy.nscc import NsccPath
@@ -27,11 +27,20 @@ class Paths:
     """Knowledge of flows about their network, which need not be the one that their policy was made for: as RL-CC's
     equation 5 has it, each its own base RTT [flows]; and the rate of their NICs.
 
-    ``longest_ns``: the longest base RTT of the network, ns."""
+    ``longest_ns``: the longest base RTT of the network, ns. InputError where a base RTT is longer than any that a
+    device can be told."""
 
     base_rtt_ns: NDArray[np.uint32] = field(repr=False)
     link_gbps: int
     longest_ns: int
+
+    def __post_init__(self) -> None:
+        longest_ns = max(self.longest_ns, int(self.base_rtt_ns.max(initial=0)))
+        if longest_ns >= 1 << RTT_BITS:
+            raise InputError(
+                f"network: a base RTT is {longest_ns / 1e6:g} ms, and a policy can be told up to "
+                f"{(1 << RTT_BITS) / 1e6:.3g} ms; lower base_rtt_ps, or take a baseline"
+            )
 
     def known(self, interface: Interface) -> dict[str, NDArray[np.uint32]]:
         """Returns what a teacher knows of them [flows]: with a slack the base RTT is the network's longest."""

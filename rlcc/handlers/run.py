@@ -65,8 +65,8 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     folder = out or RUNS / recipe.name
     reports.discard(folder / "verdict")
     teacher, deployment = teacher_path(recipe, recipe_file), deployment_of(recipe, recipe_file)
-    agents = recipe.pupil.of  # flows' own options are their teacher's
-    agents = load(teacher).policy.observation.agents if agents == FLOW_RATE else agents
+    loaded = load(teacher) if recipe.pupil.of == FLOW_RATE else None  # flows' own options are their teacher's
+    agents = recipe.pupil.of if loaded is None else loaded.policy.observation.agents
     reasons = [unserved(target, agents) for target in targets_named(recipe.emit.target)]
     if all(reasons):
         raise InputError(f"{recipe_file}: emit.target: {reasons[0]}")
@@ -77,7 +77,7 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     for kind in ("rollouts", "student", "firmware", EMULATION):
         check_place(folder / kind, kind)
     check_fresh(recipe, first, rollouts, student, firmware)
-    loaded = load(teacher)
+    loaded = loaded or load(teacher)
     cache = NetworkCache() if remembered.use else None
 
     if "rollout" in to_run:

@@ -5,19 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drawing import ACTIONS, FEATURES, make_student
+from drawing import ACTIONS, FEATURES, make_student, with_window
+from host_header import C99, CPP17, compiled
 
 from codegen import sides
+from codegen.inputs import split
 from codegen.targets import HOST, misfit, unserved
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import WINDOWED, flow_interface
 from decision.ir.interpret import evaluate
-from decision.policy.in_flight import InFlight
 from decision.policy.student import Student
 
 SCALED = flow_interface(WINDOWED[0])
-C99 = ("cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
-CPP17 = ("c++", "-std=c++17", "-x", "c++", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 ROWS = """
 #include <stdio.h>
 #include "rlcc_host.h"
@@ -68,22 +67,13 @@ int main(int argc, char **argv)
 def student() -> Student:
     trees = tuple(oblivious(((0, 900), (1, 60_000)), (-9000, -300, -400, -2000)[:: 1 if k else -1]) for k in range(3))
     features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
-    made = make_student(features, ACTIONS[0], trees, window=2)
-    observation = made.observation.model_copy(update={"interface": SCALED.name})
-    cap = InFlight(bdp=1.2, least="4 KiB", window=True)
-    return made.with_parts(observation=observation, in_flight=cap, once_per_rtt=True)
+    return with_window(make_student(features, ACTIONS[0], trees, window=2))
 
 
 @pytest.fixture
 def firmware(emitted, student: Student, tmp_path: Path) -> Path:
     out: Path = emitted(student, tmp_path, target="host")
     return out
-
-
-def compiled(source: str, include: Path, place: Path, compiler: tuple[str, ...] = C99) -> Path:
-    (place / "main.c").write_text(source)
-    subprocess.run([*compiler, f"-I{include}", str(place / "main.c"), "-o", str(place / "main")], check=True)
-    return place / "main"
 
 
 def wrong_rows(student: Student, include: Path, place: Path, compiler: tuple[str, ...] = C99) -> int:
@@ -101,11 +91,7 @@ def wrong_rows(student: Student, include: Path, place: Path, compiler: tuple[str
     sent = (given & 0xFFFFFFFF).astype("<u4").tobytes()
     done = subprocess.run([str(binary)], input=sent, capture_output=True, check=True)
     got = np.array([line.split() for line in done.stdout.decode().splitlines()], dtype=np.int64)
-    event, params, context = (
-        {name.partition(".")[2]: column for name, column in vectors.columns.items() if name.startswith(f"{group}.")}
-        for group in ("event", "params", "context")
-    )
-    (rate, window), after = evaluate(program, event, params, context)
+    (rate, window), after = evaluate(program, *split(program, vectors.columns))
     return int((got != np.stack([rate, window, after["rate_q30"]], axis=1)).any(axis=1).sum())
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from host_header import C99, CPP17, compiled
 
 from codegen import sides
 from codegen.targets import HOST, unserved
@@ -16,8 +17,6 @@ from rlcc.commands.emit import command
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "docs" / "window" / "nscc.toml"
-C99 = ("cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
-CPP17 = ("c++", "-std=c++17", "-x", "c++", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 
 ROWS = """
 #include <stdio.h>
@@ -81,13 +80,6 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("host") / "firmware"
     command.main([str(SHIPPED), "--target", "host", "--out", str(out)], standalone_mode=False)
     return out
-
-
-def compiled(source: str, include: Path, place: Path, compiler: tuple[str, ...] = C99) -> Path:
-    file = place / "main.c"
-    file.write_text(source)
-    subprocess.run([*compiler, f"-I{include}", str(file), "-o", str(place / "main")], check=True)
-    return place / "main"
 
 
 def wrong_rows(binary: Path) -> int:

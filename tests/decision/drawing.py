@@ -10,9 +10,10 @@ from pydantic import TypeAdapter
 from decision.artefact.errors import InputError
 from decision.ir.forest import Forest, Node, oblivious
 from decision.ir.formats import U32_MAX
-from decision.ir.interfaces.flow_rate import FLOW_RATE
+from decision.ir.interfaces.flow_rate import FLOW_RATE, WINDOWED, flow_interface
 from decision.ir.program import STORAGE_RANGE, Op, Program, ProgramBuilder
 from decision.policy.actions import AnyAction, Table
+from decision.policy.in_flight import InFlight
 from decision.policy.policy import Header, Limits, Observation
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
@@ -64,6 +65,13 @@ def make_student(
     ensemble = Forest(feature_names(observation), trees, (bias,), mapped.leaf_bits)
     header = Header(observation=observation, action=mapped, limits=limits)
     return Student("drawn", header, ensemble, "0123456789abcdef" * 4)
+
+
+def with_window(student: Student, bdp: float = 1.2) -> Student:
+    """The student as a sender that keeps a window has it."""
+    observation = student.observation.model_copy(update={"interface": flow_interface(WINDOWED[0]).name})
+    cap = InFlight(bdp=bdp, least="4 KiB", window=True)
+    return student.with_parts(observation=observation, in_flight=cap, once_per_rtt=True)
 
 
 @st.composite

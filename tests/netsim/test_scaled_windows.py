@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from drawing import ACTIONS, FEATURES, make_student
+from drawing import ACTIONS, FEATURES, make_student, with_window
 
 from decision.artefact.errors import InputError
 from decision.ir.forest import Branch, Leaf
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, WINDOWED, flow_interface
 from decision.ir.interpret import evaluate
-from decision.policy.in_flight import InFlight
 from decision.policy.records import ACTION
 from decision.policy.student import Student
 from netsim import Network, Simulation
@@ -21,10 +20,9 @@ TREE = Branch(0, 5000, Branch(0, 900_000, Leaf((-9000,)), Leaf((400,))), Leaf((2
 
 
 def student() -> Student:
-    made = make_student([FEATURES["rl_cc_congestion"], FEATURES["previous_action"]], ACTIONS[0], (TREE,), window=2)
-    observation = made.observation.model_copy(update={"interface": SCALED.name})
-    cap = InFlight(bdp=1.2, least="4 KiB", window=True)
-    return made.with_parts(observation=observation, in_flight=cap, once_per_rtt=True)
+    return with_window(
+        make_student([FEATURES["rl_cc_congestion"], FEATURES["previous_action"]], ACTIONS[0], (TREE,), window=2)
+    )
 
 
 def teacher() -> PolicySpec:

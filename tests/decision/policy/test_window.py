@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawing import ACTIONS, FEATURES, make_student
+from drawing import ACTIONS, FEATURES, make_student, with_window
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -14,7 +14,6 @@ from decision.ir.interfaces.completion import COMPLETION, LOSSES
 from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, WINDOWED, flow_interface
 from decision.ir.interpret import evaluate, trace
 from decision.ir.tape import Reading
-from decision.policy.in_flight import InFlight
 from decision.policy.once_per_rtt import DECIDED, late_program
 from decision.policy.policy import Header
 from decision.policy.probes import Probes
@@ -22,7 +21,6 @@ from decision.policy.start import Start
 from decision.policy.student import Student
 
 SCALED = flow_interface(WINDOWED[0])
-WINDOW = InFlight(bdp=1.5, least="4 KiB", window=True)
 WORDS = st.integers(0, U32_MAX)
 PATH_RTT = 8192
 
@@ -35,9 +33,7 @@ def student(high: int = 900) -> Student:
         Branch(1, 100, leaves[3], leaves[1]),
     )
     features = [FEATURES["rl_cc_congestion"], FEATURES["previous_action"]]
-    made = make_student(features, ACTIONS[0], trees, window=2)
-    observation = made.observation.model_copy(update={"interface": SCALED.name})
-    return made.with_parts(observation=observation, in_flight=WINDOW, once_per_rtt=True)
+    return with_window(make_student(features, ACTIONS[0], trees, window=2), bdp=1.5)
 
 
 def late(decided_ns: int, now_ns: int, rtt_ns: int, rate: int = 1000) -> int:
@@ -50,7 +46,7 @@ def late(decided_ns: int, now_ns: int, rtt_ns: int, rate: int = 1000) -> int:
 @given(WORDS, WORDS, st.one_of(st.just(0), st.integers(1, 1 << 23), WORDS))
 @settings(max_examples=examples(300), deadline=None)
 def test_a_packet_from_before_the_last_decision_is_late(decided_ns: int, now_ns: int, rtt_ns: int) -> None:
-    """What was not timed is as old as a packet of an empty network; no packet counts as older than 2^22 ns."""
+    """A packet that was not timed is as old as one of an empty network; none counts as older than 2^22 ns."""
     sent = now_ns - min(max(rtt_ns, PATH_RTT), 1 << 22)
     assert late(decided_ns, now_ns, rtt_ns) == (1 <= (decided_ns - sent) & U32_MAX <= 1 << 22)
 
