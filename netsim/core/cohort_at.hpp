@@ -77,7 +77,7 @@ template <class AtSite> void CohortAt<AtSite>::ask(Ps now, std::uint32_t agent) 
   site_.event_taken(agent, now, false);
   if (decider_ == nullptr)
     return ask_outside(now, agent);
-  if (!decide(now, agent, event_, knobs_).late || AtSite::kAppliesLate)
+  if (!decide(now, agent, event_, knobs_).late || site_.applies_late())
     carry_out(now, agent, site_.life(agent), knobs_);
 }
 

@@ -41,7 +41,7 @@ public:
   virtual std::uint32_t knob_in_force(std::uint32_t known, Words /*event*/) const { return known; }
   virtual void apply(std::uint32_t agent, Ps now, Words knobs) = 0;
   // Whether an agent waits for the knobs in force where nothing was decided.
-  static constexpr bool kAppliesLate = true;
+  virtual bool applies_late() const { return true; }
 };
 
 } // namespace netsim

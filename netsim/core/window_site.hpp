@@ -39,7 +39,6 @@ public:
   };
   // The window is the last knob. The one before it, a rate, is some interfaces'; without it the NIC's own holds.
   static constexpr std::size_t kKnobs = 2;
-  static constexpr bool kAppliesLate = false; // after a timeout one packet is in flight until something is decided
 
   explicit WindowSite(const Surroundings &around);
   // `stream`: of the loop, that calls the cohort to look at the site.
@@ -55,6 +54,7 @@ public:
   std::uint32_t next_step(std::uint32_t flow) override { return n_.senders[flow].step++; }
   void look(Ps now) override;
   bool asks(std::uint32_t flow) const override { return flows_at_[flow].due; }
+  bool applies_late() const override { return false; } // after a timeout one packet is in flight until a decision
   void observe(std::uint32_t flow, Ps now, Knobs event) override;
   void event_taken(std::uint32_t flow, Ps now, bool goes_on) override;
   void event_refused(std::uint32_t flow, Ps) override { flows_at_[flow].due = false; } // it goes on counting
