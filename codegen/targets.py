@@ -10,7 +10,6 @@ from codegen.rtl import target as rtl
 from decision.artefact.errors import InputError
 from decision.artefact.suggest import meant
 from decision.ir.interface import Interface
-from decision.ir.interfaces.completion import LOSSES
 
 COUNTERS = ("cnp_count", "nack_count", "sent_bytes", "acked_bytes", "marked_bytes")
 """Raw signals that count what happened between two decisions."""
@@ -33,8 +32,6 @@ class Target:
     adapter_bytes: int
     lacks: tuple[str, ...] = ()
     """Raw signals that the device does not give: a policy that looks at one would be blind there."""
-    not_since: tuple[str, ...] = ()
-    """Raw signals that the device counts from event to event: a policy that leaves some undecided would miss those."""
     one_count: tuple[str, ...] = ()
     """Raw signals that are one count on the device: a policy that compares them would be blind there."""
     drops: tuple[str, ...] = ()
@@ -127,7 +124,6 @@ HOST = Target(
     (),
     counts=(),
     adapter_bytes=0,
-    not_since=("acked_bytes", "marked_bytes", *LOSSES),
     serves="flow_window",
     divides=True,
 )
@@ -204,12 +200,6 @@ def misfit(
         return (
             f"the policy looks at {missing[0]}, which the target {target.name} does not give; choose another target or "
             f"distil a policy without it"
-        )
-    since = [name for name in target.not_since if name in signals and once_per_rtt]
-    if since:
-        return (
-            f"the policy looks at {since[0]} since its last decision, which the target {target.name} counts event by "
-            f"event; give --target {BARE.name}, and add up what late events tell"
         )
     equal = [name for name in target.one_count if name in signals]
     if len(equal) > 1:

@@ -13,6 +13,7 @@ nothing else. A product with a root thus becomes a square, and a root or a sign 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from math import inf
 from typing import Any
 
@@ -252,9 +253,10 @@ class AtMost(SameScale):
 
 
 @dataclass(frozen=True)
-class Told(SameScale):
-    """x, or ``otherwise`` where x is 0: not told."""
+class Unless(SameScale):
+    """x, or ``otherwise`` where x is 0 or one of ``counts`` is not."""
 
+    counts: tuple[Signal, ...]
     otherwise: int
     name: str
     note: str = ""
@@ -264,13 +266,17 @@ class Told(SameScale):
         return max(self.x.highest, self.otherwise)
 
     def floats(self, t: TapeBuilder) -> int:
-        x = self.x.floats(t)
-        return t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, x, t.const(0.5)), t.const(float(self.otherwise)), x)
+        least, other = t.const(0.5), t.const(float(self.otherwise))
+        chosen = x = self.x.floats(t)
+        for count in self.counts:
+            chosen = t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, count.floats(t), least), chosen, other)
+        return t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, x, least), other, chosen)
 
     def integers(self, n: Nodes) -> int:
-        x = self.x.integers(n)
-        none = n.b.add(Op.EQ, (x, n.b.const(0)))
-        return n.b.add(Op.SELECT, (none, n.b.const(self.otherwise), x), 0, self.name, self.note)
+        x, zero, other = self.x.integers(n), n.b.const(0), n.b.const(self.otherwise)
+        chosen = n.b.add(Op.SELECT, (n.b.add(Op.EQ, (x, zero)), other, x))
+        most = reduce(lambda a, b: n.b.add(Op.MAX, (a, b)), [count.integers(n) for count in self.counts])
+        return n.b.add(Op.SELECT, (n.b.add(Op.GT, (most, zero)), other, chosen), 0, self.name, self.note)
 
 
 @dataclass(frozen=True)

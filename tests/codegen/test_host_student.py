@@ -10,7 +10,7 @@ from host_header import C99, CPP17, compiled
 
 from codegen import sides
 from codegen.inputs import split
-from codegen.targets import HOST, misfit, unserved
+from codegen.targets import HOST, unserved
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import WINDOWED, flow_interface
 from decision.ir.interpret import evaluate
@@ -59,6 +59,32 @@ int main(int argc, char **argv)
     printf("%u %u\\n", (unsigned)rlcc_host_window(&host), (unsigned)rlcc_host_rate_q20(&host));
     decided.now_ns = c.now_ns;
     return (RLCC_DECIDED(&host.flow, &decided) == (host.mode != RLCC_HOST_OFF)) ? 0 : 1;
+}
+"""
+
+LATE = """
+#include <stdio.h>
+#include "rlcc_host.h"
+int main(void)
+{
+    static const rlcc_host_completion c[4] = {
+        { 50000U, 40000U, 1U, 4096U, 0U, 0U, 0U, 0U, 0U, 0U },
+        { 50000U, 40000U, 1U, 1000U, 0U, 70U, 0U, 0U, 0U, 0U },
+        { 55000U, 45000U, 1U, 1000U, 0U, 70U, 0U, 0U, 0U, 0U },
+        { 90000U, 80000U, 1U, 1000U, 0U, 0U, 0U, 0U, 0U, 0U },
+    };
+    const rlcc_params params = RLCC_PARAMS_DEFAULT;
+    rlcc_host host;
+    int k;
+
+    rlcc_host_start(&host, &params, RLCC_HOST_ENFORCE);
+    for (k = 0; k < 4; k += 1) {
+        rlcc_host_sent(&host, 8192U);
+        rlcc_host_acknowledged(&host, &c[k]);
+        printf("%u %u ", (unsigned)host.since.acked_bytes, (unsigned)host.since.trimmed_bytes);
+        printf("%u %u\\n", (unsigned)host.window_bytes, (unsigned)host.flow.rate_q30);
+    }
+    return 0;
 }
 """
 
@@ -112,13 +138,44 @@ def test_a_header_that_was_changed_is_noticed(
     assert wrong_rows(student, tmp_path, tmp_path) > 0
 
 
-@pytest.mark.parametrize("name", ["acked_bytes", "marked_bytes", "expired_bytes"])
-def test_counts_since_the_last_decision_are_refused_where_some_events_are_late(name: str) -> None:
-    """The header hands over each completion's own; NSCC decides on all of them."""
-    told = {"signals": {"rtt_ns", name}, "flow_bytes": 16, "arguments": 2}
-    assert name in str(misfit(HOST, **told, once_per_rtt=True))
-    assert misfit(HOST, **told) is None
-    assert misfit(HOST, signals={"rtt_ns"}, flow_bytes=16, arguments=2, once_per_rtt=True) is None
+def decisions(include: Path, place: Path) -> list[list[int]]:
+    """Returns a line after each completion of ``LATE``: acknowledged and trimmed since the last decision, window, rate
+    in the context."""
+    done = subprocess.run([str(compiled(LATE, include, place))], capture_output=True, text=True, check=True)
+    return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+def test_counts_go_on_over_completions_that_decide_nothing(student: Student, firmware: Path, tmp_path: Path) -> None:
+    first, same_poll, late, due = decisions(firmware, tmp_path)
+    assert (first[:2], same_poll[:2], late[:2], due[:2]) == ([0, 0], [1000, 70], [2000, 140], [0, 0])
+    assert first[2:] == same_poll[2:] == late[2:]
+    program, params = student.program(), student.params()
+    event = dict.fromkeys(SCALED.event_names, 0) | {"now_ns": 50_000, "rtt_ns": 10_000, "acked_bytes": 4096}
+    _, context = evaluate(program, event, params, {field.name: 0 for field in program.state})
+    event |= {"now_ns": 90_000, "acked_bytes": 3000, "trimmed_bytes": 140}
+    (_, window), after = evaluate(program, event, params, context)
+    (_, unlost), _ = evaluate(program, event | {"trimmed_bytes": 0}, params, context)
+    assert due[2:] == [np.asarray(window).item(), np.asarray(after["rate_q30"]).item()]
+    assert window != unlost
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("    RLCC_HOST_COUNTS(RLCC_HOST_ADD)\n", ""),
+        ("(host->flow.decided_ns != decided_ns)", "(RLCC_DECIDED(&host->flow, event) || (decided_ns == 1U))"),
+    ],
+    ids=["nothing goes on", "one poll is one decision"],
+)
+def test_a_header_that_forgets_a_late_loss_is_noticed(
+    student: Student, firmware: Path, tmp_path: Path, text: str, instead: str
+) -> None:
+    header = (firmware / "rlcc_host.h").read_text()
+    assert text in header
+    (tmp_path / "rlcc_host.h").write_text(header.replace(text, instead))
+    (tmp_path / "rlcc_policy.h").write_text((firmware / "rlcc_policy.h").read_text())
+    with pytest.raises(AssertionError):
+        test_counts_go_on_over_completions_that_decide_nothing(student, tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize("mode", [0, 1, 2], ids=["off", "observe", "enforce"])

@@ -22,12 +22,12 @@ from decision.ir.expression import (
     Short,
     Signal,
     TimesRoot,
-    Told,
+    Unless,
     Whole,
 )
 from decision.ir.formats import ACTION_BITS, FEATURE_LIMIT
 from decision.ir.interface import Interface
-from decision.ir.interfaces.completion import RTT
+from decision.ir.interfaces.completion import LOSSES, RTT
 from decision.ir.interfaces.flow_rate import (
     CONGESTION_GAIN,
     CONTEXT_RATE_BITS,
@@ -327,7 +327,8 @@ def rtt_over_base(place: Place) -> Expression:
 
 def _rtt(place: Place) -> Expression:
     if RTT in place.interface.event_names:
-        return Told(Signal(RTT), place.path.rtt_max_ns, "rtt_told_ns", "not timed: the longest")
+        lost = tuple(map(Signal, LOSSES))
+        return Unless(Signal(RTT), lost, place.path.rtt_max_ns, "rtt_or_loss_ns", "not timed, or a loss: the longest")
     slack = RTT_SLACK if RTT_SLACK in place.interface.param_names else ""
     return Elapsed("response_ns", "request_sent_ns", "rtt_ns", slack)
 

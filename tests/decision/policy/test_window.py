@@ -64,14 +64,17 @@ def test_losses_of_one_round_trip_are_decided_on_once() -> None:
     assert late(5000, 5001, 0, rate=0) == 0
 
 
-def test_an_event_without_an_rtt_counts_as_the_longest() -> None:
+@pytest.mark.parametrize("lost", [None, *LOSSES])
+def test_an_event_without_an_rtt_or_with_a_loss_counts_as_the_longest(lost: str | None) -> None:
     """In floats and in integers, and nothing else does."""
     observation = student().observation
     assert observation.rtt_max is not None
     longest = int(observation.rtt_max)
     feature = observation.features[0]
-    rtts = np.array([0, 1, PATH_RTT, 4 * PATH_RTT, longest])
+    rtts = np.array([0 if lost is None else PATH_RTT, 1, PATH_RTT, 4 * PATH_RTT, longest])
     event = {name: np.zeros(5) for name in SCALED.event_names} | {"rtt_ns": rtts.astype(float)}
+    if lost is not None:
+        event[lost][0] = 1.0
     told = feature.float_value(Reading(event, observation.known, np.full(5, 2.0**20)), observation.place)
     assert (told == told[0]).tolist() == [True, False, False, False, True]
     program = student().program()
