@@ -3,21 +3,23 @@
 import os
 import subprocess
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
+from drawing import ACTIONS, FEATURES, make_student, with_window
 
 from decision.artefact.manifest import Opened, opened
+from decision.ir.forest import oblivious
 from rlcc.commands.emit import command
 from rlcc.observation.calls import COLUMNS, HostCalls
 from rlcc.observation.replay import replay
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIMS, DRIVERS = ROOT / "docs" / "host-shims", Path(__file__).with_name("shims")
-PACKET, LARGEST = 4096, 225_000
+PACKET, LARGEST, LEARNT_LARGEST = 4096, 225_000, 122_880
 PACKETS = 128
 """Window that SUET starts with."""
 WARNINGS = ("-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -30,6 +32,15 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Opened:
     document = ROOT / "docs" / "window" / "nscc.toml"
     command.main([str(document), "--target", "host", "--out", str(out)], standalone_mode=False)
     return opened(out, "firmware")
+
+
+@pytest.fixture(scope="module")
+def learnt(emitted: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    """A policy that scales a rate and sets a window by it."""
+    trees = tuple(oblivious(((0, 900), (1, 60_000)), (-9000, -300, -400, -2000)[:: 1 if k else -1]) for k in range(3))
+    features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
+    made = with_window(make_student(features, ACTIONS[0], trees, window=2))
+    return opened(emitted(made, tmp_path_factory.mktemp("learnt"), target="host"), "firmware")
 
 
 def windows(firmware: Opened, calls: list[Call]) -> list[int]:
@@ -59,12 +70,12 @@ def lines(program: Path, calls: list[str], *arguments: str, mode: str = "") -> l
     return [list(map(int, line.split())) for line in done.stdout.splitlines()]
 
 
-def suet(firmware: Opened, place: Path, change: tuple[str, str] = ("", "")) -> Path:
+def suet(firmware: Opened, place: Path, change: tuple[str, str] = ("", ""), *flags: str) -> Path:
     """Returns the driver on a copy of the shim."""
     source = changed(SHIMS / "suet" / "suet_cc.c", place / "suet_cc.c", change)
     includes = [f"-I{firmware.folder}", f"-I{SHIMS / 'suet'}"]
-    flags = ["-std=c99", "-Wconversion", "-DRLCC_SUET_CLOCK", *WARNINGS, *includes]
-    subprocess.run(["cc", *flags, str(source), str(DRIVERS / "suet_driver.c"), "-o", str(place / "run")], check=True)
+    options = ["-std=c99", "-Wconversion", "-DRLCC_SUET_CLOCK", *WARNINGS, *includes, *flags]
+    subprocess.run(["cc", *options, str(source), str(DRIVERS / "suet_driver.c"), "-o", str(place / "run")], check=True)
     return place / "run"
 
 
@@ -101,11 +112,15 @@ def suet_calls(seed: int) -> Iterator[tuple[str, int, list[Call]]]:
 
 @pytest.fixture(scope="module")
 def suet_rows(firmware: Opened) -> list[list[int]]:
-    """The lines that the driver prints if the shim hands on every call: window and in flight in packets, whether a
-    packet may be sent, bytes in flight."""
+    return suet_expected(firmware, LARGEST)
+
+
+def suet_expected(firmware: Opened, window: int) -> list[list[int]]:
+    """Returns the lines that the driver prints if the shim hands on every call: window and in flight in packets,
+    whether a packet may be sent, bytes in flight. ``window``: the first, in bytes."""
     scene = list(suet_calls(1))
     decided = windows(firmware, [call for _, _, calls in scene for call in calls])
-    window, at, rows = LARGEST, 0, []
+    at, rows = 0, []
     for _, in_flight, calls in scene:
         at += len(calls)
         window = decided[at - 1] if at else window
@@ -121,6 +136,11 @@ def suet_shown(program: Path) -> list[list[int]]:
 
 def test_suet_s_window_is_the_header_s(firmware: Opened, suet_rows: list[list[int]], tmp_path: Path) -> None:
     assert suet_shown(suet(firmware, tmp_path)) == suet_rows
+
+
+def test_suet_takes_a_learnt_policy(learnt: Opened, tmp_path: Path) -> None:
+    program = suet(learnt, tmp_path, ("", ""), f"-DRLCC_SUET_PACKET_BYTES={PACKET}U")
+    assert suet_shown(program) == suet_expected(learnt, LEARNT_LARGEST)
 
 
 @pytest.mark.parametrize(
@@ -189,13 +209,17 @@ def uccl_calls(seed: int) -> Iterator[tuple[str, list[Call]]]:
 
 @pytest.fixture(scope="module")
 def uccl_windows(firmware: Opened) -> list[int]:
-    """The windows in bytes after each call, where the shim hands on every completion."""
+    return uccl_expected(firmware, LARGEST)
+
+
+def uccl_expected(firmware: Opened, first: int) -> list[int]:
+    """Returns the windows in bytes after each call, where the shim hands on every completion."""
     scene = list(uccl_calls(1))
     decided = windows(firmware, [call for _, calls in scene for call in calls])
     at, found = 0, []
     for _, calls in scene:
         at += len(calls)
-        found.append(decided[at - 1] if at else LARGEST)
+        found.append(decided[at - 1] if at else first)
     assert len(set(found)) > 5
     return found
 
@@ -213,6 +237,11 @@ def uccl_program(firmware: Opened, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def test_uccl_s_window_is_the_header_s(uccl_program: Path, uccl_windows: list[int]) -> None:
     assert uccl_shown(uccl_program) == (uccl_windows, uccl_windows)
+
+
+def test_uccl_takes_a_learnt_policy(learnt: Opened, tmp_path: Path) -> None:
+    expected = uccl_expected(learnt, LEARNT_LARGEST)
+    assert uccl_shown(uccl(learnt, tmp_path)) == (expected, expected)
 
 
 def test_uccl_observes_without_a_limit(uccl_program: Path, uccl_windows: list[int]) -> None:

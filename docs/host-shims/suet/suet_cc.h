@@ -15,6 +15,11 @@
 /* Packets of a context whose send time is kept. An older one is not timed. */
 #define RLCC_SUET_TIMES 256U
 
+/* Payload that a packet counts as. NSCC has a parameter for it; define it for a learnt policy. */
+#ifndef RLCC_SUET_PACKET_BYTES
+#define RLCC_SUET_PACKET_BYTES (cc->host.params.mtu_bytes)
+#endif
+
 #ifndef RLCC_SUET_MODE
 #define RLCC_SUET_MODE RLCC_HOST_ENFORCE
 #endif
