@@ -253,30 +253,37 @@ class AtMost(SameScale):
 
 
 @dataclass(frozen=True)
-class Unless(SameScale):
-    """x, or ``otherwise`` where x is 0 or one of ``counts`` is not."""
+class AtLeastIf(SameScale):
+    """max(x, least) where ``told`` is 0 or one of ``counts`` is not; x elsewhere."""
 
+    least: float
+    told: Signal
     counts: tuple[Signal, ...]
-    otherwise: int
     name: str
     note: str = ""
 
     @property
     def highest(self) -> int:
-        return max(self.x.highest, self.otherwise)
+        return max(self.x.highest, self._least)
+
+    @property
+    def _least(self) -> int:
+        return int(self.least * 2**self.bits + 0.5)
 
     def floats(self, t: TapeBuilder) -> int:
-        least, other = t.const(0.5), t.const(float(self.otherwise))
-        chosen = x = self.x.floats(t)
+        one, none, least = t.const(0.5), t.const(0.0), t.const(self._least / 2**self.bits)
+        bound = t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, self.told.floats(t), one), least, none)
         for count in self.counts:
-            chosen = t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, count.floats(t), least), chosen, other)
-        return t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, x, least), other, chosen)
+            bound = t.step(FloatOp.SELECT, t.step(FloatOp.BELOW, count.floats(t), one), bound, least)
+        return t.step(FloatOp.MAX, self.x.floats(t), bound)
 
     def integers(self, n: Nodes) -> int:
-        x, zero, other = self.x.integers(n), n.b.const(0), n.b.const(self.otherwise)
-        chosen = n.b.add(Op.SELECT, (n.b.add(Op.EQ, (x, zero)), other, x))
-        most = reduce(lambda a, b: n.b.add(Op.MAX, (a, b)), [count.integers(n) for count in self.counts])
-        return n.b.add(Op.SELECT, (n.b.add(Op.GT, (most, zero)), other, chosen), 0, self.name, self.note)
+        x, zero = self.x.integers(n), n.b.const(0)
+        flags = [n.b.add(Op.EQ, (self.told.integers(n), zero))]
+        flags += [n.b.add(Op.GT, (count.integers(n), zero)) for count in self.counts]
+        any_of = reduce(lambda a, b: n.b.add(Op.MAX, (a, b)), flags)
+        held = n.b.add(Op.MAX, (x, n.b.const(self._least)))
+        return n.b.add(Op.SELECT, (any_of, held, x), 0, self.name, self.note)
 
 
 @dataclass(frozen=True)

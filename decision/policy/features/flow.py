@@ -9,6 +9,7 @@ from pydantic import Field
 from decision.ir.arrays import Floats
 from decision.ir.expression import (
     Above,
+    AtLeastIf,
     AtMost,
     Coded,
     Decided,
@@ -22,7 +23,6 @@ from decision.ir.expression import (
     Short,
     Signal,
     TimesRoot,
-    Unless,
     Whole,
 )
 from decision.ir.formats import ACTION_BITS, FEATURE_LIMIT
@@ -317,20 +317,28 @@ FEATURE_KINDS: dict[str, Any] = {
 def rtt_inflation(place: Place) -> Expression:
     """rtt / base_rtt with 10 fraction bits, of an RTT of at most rtt_max."""
     rtt = AtMost(_rtt(place), place.path.rtt_max_ns, "rtt_clamped_ns")
-    return _over_base_rtt(rtt, "rtt_inflation_raw_q10")
+    return _or_loss(_over_base_rtt(rtt, "rtt_inflation_raw_q10"), place)
 
 
 def rtt_over_base(place: Place) -> Expression:
     """rtt / base_rtt with 10 fraction bits: timestamps subtracted in uint32, times the reciprocal."""
-    return _over_base_rtt(_rtt(place), "rtt_inflation_raw_q10")
+    return _or_loss(_over_base_rtt(_rtt(place), "rtt_inflation_raw_q10"), place)
 
 
 def _rtt(place: Place) -> Expression:
     if RTT in place.interface.event_names:
-        lost = tuple(map(Signal, LOSSES))
-        return Unless(Signal(RTT), lost, place.path.rtt_max_ns, "rtt_or_loss_ns", "not timed, or a loss: the longest")
+        return Signal(RTT)
     slack = RTT_SLACK if RTT_SLACK in place.interface.param_names else ""
     return Elapsed("response_ns", "request_sent_ns", "rtt_ns", slack)
+
+
+def _or_loss(inflation: Expression, place: Place) -> Expression:
+    """The inflation of an event that tells losses: at least that of rtt_max where there is one, or no RTT."""
+    if RTT not in place.interface.event_names:
+        return inflation
+    longest = place.path.rtt_max_ns / place.path.base_rtt_ns
+    lost = tuple(map(Signal, LOSSES))
+    return AtLeastIf(inflation, longest, Signal(RTT), lost, "rtt_or_loss_q10", "a loss, or not timed: the longest")
 
 
 def queue_inflation(place: Place) -> Expression:

@@ -85,6 +85,19 @@ def test_an_event_without_an_rtt_or_with_a_loss_counts_as_the_longest(lost: str 
     assert (rate[0], window[0]) == (rate[4], window[4])
 
 
+@pytest.mark.parametrize("base_rtt_ns", [PATH_RTT, 25 * PATH_RTT])
+def test_a_loss_is_as_many_base_rtts_on_every_path_and_never_fewer_than_were_timed(base_rtt_ns: int) -> None:
+    observation = student().observation.model_copy(update={"rtt_max": 8.0 * PATH_RTT})
+    times = 8.0 * PATH_RTT / observation.base_rtt
+    rtts = np.array([base_rtt_ns, times * base_rtt_ns, 1.5 * times * base_rtt_ns, 1.5 * times * base_rtt_ns])
+    event = {name: np.zeros(4) for name in SCALED.event_names} | {"rtt_ns": rtts}
+    event["trimmed_bytes"] = np.array([1.0, 0.0, 1.0, 0.0])
+    known = dict(observation.known) | {"base_rtt_ns": float(base_rtt_ns)}
+    told = observation.features[0].float_value(Reading(event, known, np.full(4, 2.0**20)), observation.place)
+    assert told[0] == pytest.approx(told[1])
+    assert told[2] == told[3] > 1.1 * told[1]
+
+
 @given(st.integers(-9000, 9000), st.integers(0, 2**32 - 1))
 @settings(max_examples=examples(40), deadline=None)
 def test_the_window_follows_from_the_rate_and_never_falls_below_the_least(high: int, draw: int) -> None:
