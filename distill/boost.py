@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from catboost import CatBoostError, CatBoostRegressor
+from catboost import CatBoostError, CatBoostRegressor, Pool
 from numpy.typing import NDArray
 
 from decision.artefact import temporary
@@ -67,7 +67,7 @@ def fit(
     train, held = data.split(seed)
     if min(len(train), len(held)) < MIN_DECISIONS:
         raise InputError(f"{len(data)} decisions are too few to distil from; record longer runs or more flows")
-    fitted = [_fit_one(train, options, rate, seed, excluded, decreasing) for rate in options.learning_rate]
+    fitted = _fit_each(train, options, seed, excluded, decreasing)
     errors = [loss(sums(model, held.x), held.y, held.weight) for model in fitted]
     return settled(fitted[int(np.argmin(errors))], bits)
 
@@ -101,41 +101,43 @@ def scrub(model: CatBoostRegressor) -> None:
             metadata[key] = neutral
 
 
-def _fit_one(
-    data: Dataset,
-    options: DistillOptions,
-    learning_rate: float,
-    seed: int,
-    excluded: Sequence[int] = (),
-    decreasing: Sequence[int] = (),
-) -> CatBoostRegressor:
+def _fit_each(
+    data: Dataset, options: DistillOptions, seed: int, excluded: Sequence[int] = (), decreasing: Sequence[int] = ()
+) -> list[CatBoostRegressor]:
+    """Returns the model of each learning rate, leaves refitted. CatBoost's bins are the same for all rates."""
     if (data.y.min(axis=0) == data.y.max(axis=0)).all():
         raise InputError("the teacher decides the same everywhere; there is nothing to distil")
-    model = CatBoostRegressor(
-        iterations=options.trees,
-        depth=options.depth,
-        learning_rate=learning_rate,
-        border_count=options.borders,
-        loss_function="RMSE" if data.y.shape[1] == 1 else "MultiRMSE",
-        grow_policy="SymmetricTree",
-        bootstrap_type="No",
-        random_strength=0,
-        l2_leaf_reg=1,
-        leaf_estimation_iterations=1,
-        score_function="L2",
-        random_seed=seed,
-        thread_count=THREADS,
-        allow_writing_files=False,
-        verbose=False,
-        **({"ignored_features": list(excluded)} if excluded else {}),
-        **({"monotone_constraints": dict.fromkeys(decreasing, -1)} if decreasing else {}),
-    )
-    y = _uneven(data.y)
+    y, ignored = _uneven(data.y), list(excluded) or None
+    models = [
+        CatBoostRegressor(
+            iterations=options.trees,
+            depth=options.depth,
+            learning_rate=rate,
+            border_count=options.borders,
+            loss_function="RMSE" if y.shape[1] == 1 else "MultiRMSE",
+            grow_policy="SymmetricTree",
+            bootstrap_type="No",
+            random_strength=0,
+            l2_leaf_reg=1,
+            leaf_estimation_iterations=1,
+            score_function="L2",
+            random_seed=seed,
+            thread_count=THREADS,
+            allow_writing_files=False,
+            verbose=False,
+            ignored_features=ignored,
+            monotone_constraints=dict.fromkeys(decreasing, -1) if decreasing else None,
+        )
+        for rate in options.learning_rate
+    ]
     try:
-        model.fit(_floats(data.x), y[:, 0] if y.shape[1] == 1 else y, sample_weight=data.weight)
+        bins = Pool(_floats(data.x), y[:, 0] if y.shape[1] == 1 else y, weight=data.weight, thread_count=THREADS)
+        bins.quantize(border_count=options.borders, ignored_features=ignored, random_seed=seed)
+        for model in models:
+            model.fit(bins)
     except CatBoostError as error:
         raise InputError(f"CatBoost finds no trees for these decisions: {str(error).splitlines()[-1]}") from None
-    return _refit_leaves(model, data, options.ridge, decreasing)
+    return [_refit_leaves(model, data, options.ridge, decreasing) for model in models]
 
 
 def _uneven(y: Floats) -> Floats:

@@ -19,6 +19,7 @@ from decision.policy.actions import TanhMap
 from distill import boost
 from distill.dataset import Dataset, join
 from distill.options import DistillOptions
+from distill.quantise import exported
 
 LOSS = TanhMap(kind="tanh_map", step=0.2).loss
 FAST = {"trees": 3, "depth": 2, "learning_rate": [0.5]}
@@ -66,7 +67,7 @@ def test_the_refit_never_raises_the_training_error(
     options = DistillOptions(trees=trees, depth=depth, learning_rate=[rate], ridge=ridge)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boost, "_refit_leaves", watched)
-        model = boost._fit_one(data, options, rate, seed)
+        model = boost._fit_each(data, options, seed)[0]
     assert rmse(model, data) <= before[0] * (1 + 1e-9)
 
 
@@ -75,8 +76,8 @@ def test_the_refit_helps_where_boosting_stopped_early() -> None:
     options = DistillOptions(trees=4, depth=2, learning_rate=[0.05])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boost, "_refit_leaves", lambda model, *_: model)
-        boosted = rmse(boost._fit_one(data, options, 0.05, 1), data)
-    assert rmse(boost._fit_one(data, options, 0.05, 1), data) < 0.7 * boosted
+        boosted = rmse(boost._fit_each(data, options, 1)[0], data)
+    assert rmse(boost._fit_each(data, options, 1)[0], data) < 0.7 * boosted
 
 
 def test_the_best_learning_rate_on_held_out_rows_wins() -> None:
@@ -84,9 +85,32 @@ def test_the_best_learning_rate_on_held_out_rows_wins() -> None:
     train, held = data.split(1)
     options = DistillOptions(trees=3, depth=2, learning_rate=[1e-6, 0.5], ridge=1e6)  # such a ridge: no refit
     chosen = boost.fit(data, options, LOSS, seed=1)
-    errors = [rmse(boost._fit_one(train, options, rate, 1), held) for rate in options.learning_rate]
+    errors = [rmse(model, held) for model in boost._fit_each(train, options, 1)]
     assert rmse(chosen, held) == pytest.approx(min(errors), abs=4 / 2**16)  # leaves and bias are rounded
     assert min(errors) < 0.8 * max(errors)
+
+
+def test_bins_that_all_rates_share_are_those_of_a_fit_to_the_rows() -> None:
+    data = noisy(6, rows=200_100)  # beyond 200,000 rows CatBoost draws the ones that its borders come from
+    shared = boost._fit_each(data, DistillOptions(trees=2, depth=3, learning_rate=[0.3, 0.7]), 3, excluded=[2])
+    alone = CatBoostRegressor(
+        iterations=2,
+        depth=3,
+        learning_rate=0.7,
+        border_count=1024,
+        bootstrap_type="No",
+        random_strength=0,
+        l2_leaf_reg=1,
+        leaf_estimation_iterations=1,
+        score_function="L2",
+        random_seed=3,
+        thread_count=boost.THREADS,
+        ignored_features=[2],
+        allow_writing_files=False,
+        verbose=False,
+    ).fit(data.x.astype(np.float32), data.y[:, 0], sample_weight=data.weight)
+    ours, theirs = ([tree["splits"] for tree in exported(model)["oblivious_trees"]] for model in (shared[1], alone))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize(("trees", "depth"), [(1, 1), (3, 4), (10, 2)])
