@@ -19,6 +19,7 @@ from decision.artefact.manifest import opened
 from distill import distil, rollout
 from distill.dataset import join, label
 from distill.fit import student_observation
+from distill.student_artefact import KIND
 from rlcc.recipe import deployment_of, load_recipe, teacher_path
 from teachers.load import load
 
@@ -73,7 +74,7 @@ def steps(kind: str, folder: Path) -> Iterator[tuple[str, str]]:
     yield "first fit", hashlib.sha256(json.dumps(first.student.forest.to_json()).encode()).hexdigest()
     fitted = distil.distil(teacher, runs, options, network, seed=1, deployment=deployment)
     distil.save(fitted, "0" * 64, folder / "student", seed=1)
-    for name, value in sorted(opened(folder / "student", distil.KIND).files.items()):
+    for name, value in sorted(opened(folder / "student", KIND).files.items()):
         yield name, value
     emit(folder / "student", folder / "firmware", target="bare", seed=1)
     for name, value in sorted(opened(folder / "firmware", "firmware").files.items()):

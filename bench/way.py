@@ -60,7 +60,7 @@ def way(recipe: Path) -> Places:
     with tempfile.TemporaryDirectory(prefix="rlcc-way-") as name:
         codes: list[int] = []
         places: Places = {}
-        run = ["run", str(recipe), "--out", str(Path(name) / "out")]
+        run = ["run", str(recipe), "--out", str(Path(name) / "out"), "--no-cache"]
         watched(lambda: codes.append(cli.main(run)), lambda file, frame: entered(places, file, frame))
     if codes[0] not in (0, 1):
         raise RuntimeError(f"rlcc run {recipe} ended with {codes[0]}")

@@ -26,19 +26,19 @@ from distill.coverage_rows import Covered, Far, Outside, covered
 from distill.dataset import Dataset, join, label
 from distill.driving import Networks, SideBySide, side_by_side
 from distill.fit import check_columns, enforce, fit_source, loss_on, student_observation, visits
-from distill.fitted_student import TOOLS, Fitted
+from distill.fitted_student import Fitted
 from distill.options import DistillOptions, RolloutOptions
 from distill.rollout import Rollout
 from distill.rounds import RoundRecord, Rounds
 from distill.source import DecisionSource
 from distill.state_samples import state_samples
+from distill.student_artefact import KIND, TOOLS
 from netsim.deployment import Deployment
 from netsim.policies import PolicySpec, interpreted
 from netsim.result_store import Kept
 from netsim.tolerance import DEFAULT, Tolerance
 from teachers.teacher import Teacher
 
-KIND = "student"
 OF_ONE_SUM = (
     "uniform_state_samples",
     "frozen_signal_samples",

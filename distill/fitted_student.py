@@ -13,8 +13,6 @@ from distill import boost
 MODEL, TRIGGER_MODEL = "student.cbm", "trigger.cbm"
 PARAMETERS = "params"
 """CatBoost's key of a model's metadata."""
-TOOLS = ("catboost", "numpy", "pyarrow")
-"""Packages whose versions a fit's manifest records."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ from decision.artefact.manifest import opened
 from decision.artefact.output import check_place, write_atomically, writing
 from distill.closeness import Distance, Metrics, Place, Round
 from distill.dataset import Dataset
-from distill.fitted_student import TOOLS, Fitted
+from distill.fitted_student import Fitted
 from distill.racing import Standing
+from distill.student_artefact import TOOLS
 
 KIND = "round"
 ROWS, MEASURED = "rows.npz", "round.json"

@@ -17,7 +17,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.manifest import Opened, of_kind, opened
 from decision.artefact.output import check_place
 from decision.policy.actions import Table
-from decision.policy.deciders import Pupil, decider_kind
+from decision.policy.deciders import Pupil, decider_kind, student_of
 from decision.policy.neighbourhood import Around
 from decision.policy.student import Student
 from distill.options import DistillOptions, RolloutOptions
@@ -126,10 +126,11 @@ def distill_recorded(
     from distill import distil
     from distill.log.record import read_recorded
     from distill.recorded_labels import Driving, distil_recorded
+    from distill.student_artefact import KIND
     from rlcc.simulator.command import command_simulator
     from rlcc.simulator.protocol import driving, labels_for
 
-    check_place(out, distil.KIND)
+    check_place(out, KIND)
     record = read_recorded(rollouts)
     progress("fit")
     if simulator is None:
@@ -175,18 +176,18 @@ def distill(
     tolerance: Tolerance = DEFAULT,
     neighbourhood: Neighbourhood | None = None,
     keep: Kept | None = None,
+    cached: bool = False,
 ) -> None:
-    """Fit the student by DAgger; write student.json and student.cbm. The rounds stand next to ``out`` until then: a
-    distillation that was stopped goes on at its last one."""
-    from distill import distil
-    from distill import rollout as rollouts_stage
-    from rlcc.deviating_states import outside
-    from rlcc.rounds import rounds_of
+    """Fit the student by DAgger; write student.json and student.cbm. ``cached``: take the student of an earlier run
+    with the same inputs. The rounds stand next to ``out`` until then: a distillation that was stopped goes on at its
+    last one."""
+    from distill.rollout import KIND as ROLLOUTS
+    from distill.student_artefact import KIND
+    from rlcc.student_cache import distillation_key, store, taken
 
-    check_place(out, distil.KIND)
-    before = standing(out, distil.KIND)
-    parent = of_kind(rollouts, rollouts_stage.KIND)
-    runs = list(rollouts_stage.read(parent, teacher, deployment))
+    check_place(out, KIND)
+    before = standing(out, KIND)
+    parent = of_kind(rollouts, ROLLOUTS)
     around = neighbourhood or Neighbourhood()
     deciding = {
         "teacher": teacher.hash,
@@ -198,30 +199,43 @@ def distill(
         "tolerance": tolerance,
         "neighbourhood": around,
     }
-    rounds = rounds_of(out, deciding)
-    fitted = distil.distil(
-        teacher,
-        runs,
-        options,
-        network,
-        seed=seed,
-        deployment=deployment,
-        tolerance=tolerance,
-        outside=lambda student: outside(student, teacher, around, options.max_deviation or 0.0),
-        keep=keep,
-        rounds=rounds,
-        progress=progress,
-    )
-    distil.save(fitted, parent.hash, out, seed=seed)
-    rounds.discard()
-    if rounds.reused:
-        figures["resumed"] = f"{counted(rounds.reused, 'round')} taken from {rounds.folder}"
-    if rounds.refused:
-        figures["not resumed"] = f"from round {rounds.reused}: {rounds.refused}"
-    report = fitted.student.report
+    key = distillation_key(deciding)
+    if cached and taken(key, out):
+        figures["cached"] = "student"
+    else:
+        from distill import distil
+        from distill import rollout as rollouts_stage
+        from distill.rounds import Rounds
+        from rlcc.deviating_states import outside
+
+        rounds = Rounds(out.parent / f"{out.name}.rounds", key)
+        fitted = distil.distil(
+            teacher,
+            list(rollouts_stage.read(parent, teacher, deployment)),
+            options,
+            network,
+            seed=seed,
+            deployment=deployment,
+            tolerance=tolerance,
+            outside=lambda student: outside(student, teacher, around, options.max_deviation or 0.0),
+            keep=keep,
+            rounds=rounds,
+            progress=progress,
+        )
+        distil.save(fitted, parent.hash, out, seed=seed)
+        rounds.discard()
+        if cached:
+            store(key, out)
+        if rounds.reused:
+            figures["resumed"] = f"{counted(rounds.reused, 'round')} taken from {rounds.folder}"
+        if rounds.refused:
+            figures["not resumed"] = f"from round {rounds.reused}: {rounds.refused}"
+    made = opened(out, KIND)
+    student = student_of(made)
+    report = student.report
     chosen = report["rounds"][report["chosen"]]
     figures |= {
-        "student": _shape(fitted.student.forest),
+        "student": _shape(student.forest),
         "best round": f"{chosen['round']} of {counted(len(report['rounds']) - 1, 'DAgger round')}",
         "action error": f"{chosen['rmse']:.5f} RMS",
         "vs teacher": _off(chosen["distance"], report["noise"], tolerance),
@@ -231,7 +245,7 @@ def distill(
     if options.monotone_decreasing:
         figures["monotone"] = _cost(options.monotone_decreasing, chosen, report, tolerance)
     figures["integers"] = f"equal to CatBoost on {report['checked_points']:,} points"
-    figures |= other_versions(before, opened(out, distil.KIND))
+    figures |= other_versions(before, made)
 
 
 def distill_recipe(
@@ -243,6 +257,7 @@ def distill_recipe(
     progress: Progress,
     deployment: Deployment,
     keep: Kept | None = None,
+    cached: bool = False,
 ) -> None:
     """``distill`` with all that a recipe says of it: chosen by what its gate judges."""
     gate = recipe.gate
@@ -259,6 +274,7 @@ def distill_recipe(
         gate.tolerance,
         gate.neighbourhood,
         keep,
+        cached,
     )
 
 

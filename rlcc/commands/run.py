@@ -25,7 +25,7 @@ RUNS = Path("runs")
 @click.option(
     "--no-cache",
     is_flag=True,
-    help="Take nothing from the cache of earlier runs: simulate the networks, check the certificate, build the core.",
+    help="Take nothing from the cache of earlier runs: distil, simulate, check the certificate, build the core.",
 )
 @where_options("threads")
 @handled

@@ -85,7 +85,9 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
             stages.rollout(loaded, recipe.rollout, rollouts, figures, progress, deployment)
     if "distill" in to_run:
         with stage("distill") as (figures, progress):
-            stages.distill_recipe(recipe, loaded, rollouts, student, figures, progress, deployment, cache)
+            stages.distill_recipe(
+                recipe, loaded, rollouts, student, figures, progress, deployment, cache, cached=remembered.use
+            )
             if cache is not None and cache.reused:
                 figures["cached"] = counted(cache.reused, "network run")
     if "emit" in to_run:

@@ -25,6 +25,7 @@ from distill.dataset import join
 from distill.fit import enforce
 from distill.fitted_student import MODEL, Fitted
 from distill.options import DistillOptions, RolloutOptions
+from distill.student_artefact import KIND
 from netsim import simulate
 from netsim.network import MS
 from netsim.policies import interpreted
@@ -33,7 +34,7 @@ from teachers.teacher import make_teacher
 
 
 def test_the_student_on_disk_is_the_student(fitted: Any, student_folder: Path, teacher: Any) -> None:
-    manifest = opened(student_folder, distil.KIND)
+    manifest = opened(student_folder, KIND)
     assert manifest.parents == {"teacher": teacher.hash, "rollouts": "0" * 64}
     assert load_student(student_folder / NAME) == fitted.student
 

@@ -1,6 +1,7 @@
-"""Tests neither take network runs from the user's cache nor leave any there: some replace parts of what simulates.
+"""Tests neither take network runs and students from the user's cache nor leave any there: some replace parts of what
+simulates or fits.
 
-A test of the cache itself has the fixture ``network_cache``: a folder of its own.
+A test of a cache itself has the fixture ``network_cache`` or ``student_cache``: a folder of its own.
 """
 
 from collections.abc import Iterator
@@ -8,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from rlcc import student_cache as students
 from rlcc.gate.network_cache import NetworkCache
 
 LOAD, SAVE = NetworkCache.load, NetworkCache.save
+TAKEN, STORE = students.taken, students.store
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -18,6 +21,8 @@ def no_network_cache() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(NetworkCache, "load", lambda self, key: None)
         patch.setattr(NetworkCache, "save", lambda self, key, outcome: None)
+        patch.setattr(students, "taken", lambda key, out: False)
+        patch.setattr(students, "store", lambda key, student: None)
         yield
 
 
@@ -27,3 +32,11 @@ def network_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(NetworkCache, "load", LOAD)
     monkeypatch.setattr(NetworkCache, "save", SAVE)
     return tmp_path / "cache" / "networks"
+
+
+@pytest.fixture
+def student_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(students, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(students, "taken", TAKEN)
+    monkeypatch.setattr(students, "store", STORE)
+    return tmp_path / "cache" / students.FOLDER

@@ -11,20 +11,19 @@ from decision.artefact.manifest import NAME, Manifest, opened
 from decision.artefact.output import writing
 from distill import distil, rollout
 from distill.options import DistillOptions, RolloutOptions
+from distill.student_artefact import KIND, TOOLS
 from rlcc import stages
 from rlcc.version_changes import other_versions, standing
-
-TOOLS = ("catboost", "numpy", "pyarrow")
 
 
 def student(folder: Path, content: str = "one", **versions: str) -> Manifest:
     """A student's folder, as if made with these versions."""
-    with writing(folder, distil.KIND, tools=TOOLS, seed=1) as work:
+    with writing(folder, KIND, tools=TOOLS, seed=1) as work:
         (work / "student.json").write_text(content)
     manifest = json.loads((folder / NAME).read_text())
     manifest["tools"] |= versions
     (folder / NAME).write_text(json.dumps(manifest))
-    return opened(folder, distil.KIND)
+    return opened(folder, KIND)
 
 
 def test_each_version_that_differs_is_named(tmp_path: Path) -> None:
@@ -47,10 +46,10 @@ def test_the_same_bytes_or_the_same_versions_say_nothing(tmp_path: Path) -> None
 
 
 def test_what_is_no_student_stands_for_nothing(tmp_path: Path) -> None:
-    assert standing(tmp_path / "gone", distil.KIND) is None
+    assert standing(tmp_path / "gone", KIND) is None
     student(tmp_path / "a")
     (tmp_path / "a" / "student.json").write_text("changed")
-    assert standing(tmp_path / "a", distil.KIND) is None
+    assert standing(tmp_path / "a", KIND) is None
 
 
 @pytest.mark.parametrize("content", ["one", "another"])
@@ -63,10 +62,10 @@ def test_the_stage_tells_it(content: str, tmp_path: Path, monkeypatch: pytest.Mo
     forest = SimpleNamespace(thresholds=dict, trees=(), depth=0)
     best = {"round": 0, "rmse": 0.0, "distance": {}}
     report = {"rounds": [best], "chosen": 0, "noise": {}, "checked_points": 0}
-    fitted = SimpleNamespace(student=SimpleNamespace(forest=forest, report=report))
     monkeypatch.setattr(rollout, "read", lambda *_: [])
-    monkeypatch.setattr(distil, "distil", lambda *_, **__: fitted)
+    monkeypatch.setattr(distil, "distil", lambda *_, **__: None)
     monkeypatch.setattr(distil, "save", lambda *_, **__: student(out, content))
+    monkeypatch.setattr(stages, "student_of", lambda _: SimpleNamespace(forest=forest, report=report))
     monkeypatch.setattr(stages, "_off", lambda *_: "")
     figures: dict[str, str] = {}
     options = DistillOptions(), RolloutOptions(scenarios=["many-to-one:2"], seeds=[1])

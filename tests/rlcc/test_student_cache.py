@@ -1,0 +1,93 @@
+"""Students of earlier runs: taken where nothing that decides has changed, whole, and only then."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decision.artefact.manifest import opened
+from decision.artefact.output import writing
+from distill import distil
+from distill.student_artefact import KIND, TOOLS
+from rlcc import cli
+from rlcc.student_cache import distillation_key, store, taken
+
+KEY = "1" * 64
+
+
+@pytest.fixture
+def student(tmp_path: Path) -> Path:
+    with writing(tmp_path / "student", KIND, tools=TOOLS, parents={"teacher": "2" * 64}, seed=1) as work:
+        (work / "student.json").write_text("trees")
+    return tmp_path / "student"
+
+
+def test_a_student_is_taken_byte_for_byte(student: Path, student_cache: Path, tmp_path: Path) -> None:
+    assert not taken(KEY, tmp_path / "out")
+    store(KEY, student)
+    assert taken(KEY, tmp_path / "out")
+    assert not taken("3" * 64, tmp_path / "other")
+    assert opened(tmp_path / "out", KIND).contents == opened(student, KIND).contents
+
+
+def test_one_that_was_changed_in_the_cache_is_not(student: Path, student_cache: Path, tmp_path: Path) -> None:
+    store(KEY, student)
+    (student_cache / KEY / "student.json").write_text("other trees")
+    assert not taken(KEY, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cache_that_cannot_be_written_costs_no_more_than_time(
+    student: Path, student_cache: Path, tmp_path: Path
+) -> None:
+    student_cache.parent.mkdir()
+    student_cache.write_text("a file in the folder's place")
+    store(KEY, student)
+    assert not taken(KEY, tmp_path / "out")
+
+
+def test_each_input_is_in_the_key() -> None:
+    given = {"teacher": "a", "seed": 1}
+    keys = {distillation_key(given | change) for change in ({}, {"teacher": "b"}, {"seed": 2}, {"more": 1})}
+    assert len(keys) == 4
+
+
+def test_the_code_and_the_versions_are_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = distillation_key({})
+    with monkeypatch.context() as patch:
+        patch.setattr("rlcc.student_cache.version", lambda name: "0.0")
+        assert distillation_key({}) != before
+    monkeypatch.setattr("rlcc.student_cache.package_hash", lambda *_: "another")
+    assert distillation_key({}) != before
+
+
+def test_a_run_takes_its_student_from_the_cache_unless_told_not_to(
+    pipeline: Any,
+    student_cache: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = Path(shutil.copytree(pipeline.root / "out", tmp_path / "out"))
+    fits: list[int] = []
+    fit = distil.distil
+
+    def counted(*given: Any, **options: Any) -> Any:
+        fits.append(1)
+        return fit(*given, **options)
+
+    def run(*more: str) -> list[str]:
+        """Returns the figures of the student."""
+        capsys.readouterr()
+        assert cli.main(["run", str(pipeline.recipe), "--out", str(out), "--from", "distill", *more]) == 0
+        assert opened(out / "student", KIND).hash == opened(pipeline.student, KIND).hash
+        return [line for line in capsys.readouterr().out.splitlines() if line.startswith("  student")]
+
+    monkeypatch.setattr(distil, "distil", counted)
+    first = run()
+    assert len(fits) == len(list(student_cache.iterdir())) == 1
+    assert run() == first != []
+    assert len(fits) == 1
+    assert run("--no-cache") == first
+    assert len(fits) == 2
