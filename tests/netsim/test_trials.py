@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reproducible import profile
 
 from decision.artefact.errors import InputError
 from decision.ir.interfaces.queue_marking import QUEUE_MARKING
@@ -192,7 +193,8 @@ def test_any_damaged_byte_is_noticed_or_changes_nothing(tmp_path: Path) -> None:
     (outcome,) = run([TRIAL], InThisThread(), Kept(tmp_path))
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
-    for place in range(0, len(whole), 3):
+    # Every 20th byte gives each kind of error that any byte gives; the slow suite takes them all.
+    for place in range(0, len(whole), 20 if profile == "same" else 1):
         for mask in (0xFF, 1 << place % 8):
             file.write_bytes(whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :])
             loaded = Kept(tmp_path).load(TRIAL.key())

@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
+from decision.artefact.errors import InputError
 from decision.artefact.manifest import opened
 from decision.artefact.output import writing
 from distill import distil
 from distill.student_artefact import KIND, TOOLS
-from rlcc import cli
+from rlcc import cli, stages
+from rlcc.recipe import deployment_of, load_recipe, teacher_path
 from rlcc.student_cache import distillation_key, store, taken
+from teachers.load import load
 
 KEY = "1" * 64
 
@@ -62,14 +65,11 @@ def test_the_code_and_the_versions_are_in_the_key(monkeypatch: pytest.MonkeyPatc
     assert distillation_key({}) != before
 
 
-def test_a_run_takes_its_student_from_the_cache_unless_told_not_to(
-    pipeline: Any,
-    student_cache: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_distillation_takes_its_student_only_if_it_may(
+    pipeline: Any, student_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = Path(shutil.copytree(pipeline.root / "out", tmp_path / "out"))
+    recipe = load_recipe(pipeline.recipe)
+    teacher, deployment = load(teacher_path(recipe, pipeline.recipe)), deployment_of(recipe, pipeline.recipe)
     fits: list[int] = []
     fit = distil.distil
 
@@ -77,17 +77,34 @@ def test_a_run_takes_its_student_from_the_cache_unless_told_not_to(
         fits.append(1)
         return fit(*given, **options)
 
-    def run(*more: str) -> list[str]:
-        """Returns the figures of the student."""
-        capsys.readouterr()
-        assert cli.main(["run", str(pipeline.recipe), "--out", str(out), "--from", "distill", *more]) == 0
-        assert opened(out / "student", KIND).hash == opened(pipeline.student, KIND).hash
-        return [line for line in capsys.readouterr().out.splitlines() if line.startswith("  student")]
+    def figures(cached: bool) -> dict[str, str]:
+        found: dict[str, str] = {}
+        stages.distill_recipe(
+            recipe, teacher, pipeline.rollouts, tmp_path / "out", found, print, deployment, cached=cached
+        )
+        assert opened(tmp_path / "out", KIND).hash == opened(pipeline.student, KIND).hash
+        return found
 
     monkeypatch.setattr(distil, "distil", counted)
-    first = run()
-    assert len(fits) == len(list(student_cache.iterdir())) == 1
-    assert run() == first != []
-    assert len(fits) == 1
-    assert run("--no-cache") == first
+    without = figures(cached=False)
+    assert not student_cache.exists()
+    assert figures(cached=True) == without
     assert len(fits) == 2
+    assert figures(cached=True) == without | {"cached": "student"}
+    assert len(fits) == 2
+
+
+@pytest.mark.parametrize(("more", "cached"), [([], True), (["--no-cache"], False)])
+def test_a_run_may_take_it_unless_told_not_to(
+    pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], cached: bool
+) -> None:
+    out = Path(shutil.copytree(pipeline.root / "out", tmp_path / "out"))
+    asked: list[bool] = []
+
+    def stopped(*_: Any, cached: bool) -> None:
+        asked.append(cached)
+        raise InputError("that is all")
+
+    monkeypatch.setattr(stages, "distill_recipe", stopped)
+    assert cli.main(["run", str(pipeline.recipe), "--out", str(out), "--from", "distill", *more]) == 2
+    assert asked == [cached]
