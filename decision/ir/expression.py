@@ -282,6 +282,7 @@ class AtLeastIf(SameScale):
         flags = [n.b.add(Op.EQ, (self.told.integers(n), zero))]
         flags += [n.b.add(Op.GT, (count.integers(n), zero)) for count in self.counts]
         any_of = reduce(lambda a, b: n.b.add(Op.MAX, (a, b)), flags)
+        # Compilers test the counts one by one in this form. As one word, or-ed, proofs could not tell them apart.
         bound = n.b.add(Op.SELECT, (any_of, n.b.const(self._least), zero))
         return n.b.add(Op.MAX, (x, bound), 0, self.name, self.note)
 
