@@ -182,6 +182,7 @@ def distill(
     with the same inputs. The rounds stand next to ``out`` until then: a distillation that was stopped goes on at its
     last one."""
     from distill.rollout import KIND as ROLLOUTS
+    from distill.rounds import Rounds
     from distill.student_artefact import KIND
     from rlcc.student_cache import distillation_key, store, taken
 
@@ -200,15 +201,15 @@ def distill(
         "neighbourhood": around,
     }
     key = distillation_key(deciding)
+    rounds = Rounds(out.parent / f"{out.name}.rounds", key)
     if cached and taken(key, out):
         figures["cached"] = "student"
+        rounds.discard()
     else:
         from distill import distil
         from distill import rollout as rollouts_stage
-        from distill.rounds import Rounds
         from rlcc.deviating_states import outside
 
-        rounds = Rounds(out.parent / f"{out.name}.rounds", key)
         fitted = distil.distil(
             teacher,
             list(rollouts_stage.read(parent, teacher, deployment)),

@@ -1,9 +1,10 @@
 """Students of earlier runs, in the user's cache folder: the same inputs give the same student.
 
-A folder each, named by the hash of all that decides a distillation. Its files are hashed when they are taken. They need
-no more trust than a student from elsewhere: firmware, proof and gate judge the one that is there.
+Each has a folder, named by the hash of all that decides a distillation. Its files are hashed when they are taken. They
+need no more trust than a student from elsewhere: firmware, proof and gate judge the one that is there.
 """
 
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import version
@@ -13,7 +14,7 @@ from typing import Any
 from decision.artefact.cache import cache_folder
 from decision.artefact.documents import dump_json
 from decision.artefact.errors import InputError
-from decision.artefact.manifest import opened, sha256
+from decision.artefact.manifest import Opened, opened, sha256
 from decision.artefact.output import write_atomically, writing
 from decision.artefact.sources import imported, package_hash
 from distill.student_artefact import KIND, TOOLS
@@ -38,23 +39,30 @@ def distillation_key(deciding: Mapping[str, Any]) -> str:
 
 def taken(key: str, out: Path) -> bool:
     """Whether the cache holds the distillation's student, which is then in ``out``."""
-    place = cache_folder() / FOLDER / key
-    try:
-        opened(place, KIND)
-    except InputError:
-        return False
-    _copy(place, out)
-    return True
+    made = _held(cache_folder() / FOLDER / key)
+    if made is not None:
+        _copy(made, out)
+    return made is not None
 
 
 def store(key: str, student: Path) -> None:
-    """Stores a student. A cache that cannot be written costs time, no more."""
+    """Stores a student in the place of a damaged one. A cache that cannot be written costs time, no more."""
+    place = cache_folder() / FOLDER / key
     with suppress(OSError, InputError):
-        _copy(student, cache_folder() / FOLDER / key)
+        if _held(place) is None:
+            shutil.rmtree(place, ignore_errors=True)
+            _copy(opened(student, KIND), place)
 
 
-def _copy(student: Path, out: Path) -> None:
-    made = opened(student, KIND)
+def _held(place: Path) -> Opened | None:
+    """Returns the student in a folder, if it is there and whole."""
+    try:
+        return opened(place, KIND)
+    except InputError:
+        return None
+
+
+def _copy(made: Opened, out: Path) -> None:
     with writing(out, KIND, parents=made.parents, tools=TOOLS, seed=made.seed, details=dict(made.details)) as work:
         for name in made.files:
             write_atomically(work / name, made.content(name))

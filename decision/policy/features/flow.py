@@ -338,7 +338,7 @@ def _or_loss(inflation: Expression, place: Place) -> Expression:
         return inflation
     longest = place.path.rtt_max_ns / place.path.base_rtt_ns
     lost = tuple(map(Signal, LOSSES))
-    return AtLeastIf(inflation, longest, Signal(RTT), lost, "rtt_or_loss_q10", "a loss, or not timed: the longest")
+    return AtLeastIf(inflation, longest, Signal(RTT), lost, "rtt_or_loss_q10", "lost, or not timed: at least so much")
 
 
 def queue_inflation(place: Place) -> Expression:

@@ -17,7 +17,7 @@ uint64_t rlcc_suet_now_ns(void) {
 
 /* Packets that the window holds, 1 to max_cwnd. */
 static void set_window(struct suet_cc *cc) {
-  const uint32_t packets = rlcc_host_window(&cc->host) / RLCC_SUET_PACKET_BYTES;
+  const uint32_t packets = rlcc_host_window(&cc->host) / (RLCC_SUET_PACKET_BYTES);
 
   cc->cwnd = (packets < cc->max_cwnd) ? packets : cc->max_cwnd;
   if (cc->cwnd == 0U) {
