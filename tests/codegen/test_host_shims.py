@@ -9,10 +9,9 @@ from random import Random
 
 import numpy as np
 import pytest
-from drawing import ACTIONS, FEATURES, make_student, with_window
+from host_header import learnt_student
 
 from decision.artefact.manifest import Opened, opened
-from decision.ir.forest import oblivious
 from rlcc.commands.emit import command
 from rlcc.observation.calls import COLUMNS, HostCalls
 from rlcc.observation.replay import replay
@@ -36,11 +35,7 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Opened:
 
 @pytest.fixture(scope="module")
 def learnt(emitted: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Opened:
-    """A policy that scales a rate and sets a window by it."""
-    trees = tuple(oblivious(((0, 900), (1, 60_000)), (-9000, -300, -400, -2000)[:: 1 if k else -1]) for k in range(3))
-    features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
-    made = with_window(make_student(features, ACTIONS[0], trees, window=2))
-    return opened(emitted(made, tmp_path_factory.mktemp("learnt"), target="host"), "firmware")
+    return opened(emitted(learnt_student(), tmp_path_factory.mktemp("learnt"), target="host"), "firmware")
 
 
 def windows(firmware: Opened, calls: list[Call]) -> list[int]:

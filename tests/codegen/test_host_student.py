@@ -5,13 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drawing import ACTIONS, FEATURES, make_student, with_window
-from host_header import C99, CPP17, compiled
+from host_header import C99, CPP17, compiled, learnt_student
 
 from codegen import sides
 from codegen.inputs import split
 from codegen.targets import HOST, unserved
-from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import WINDOWED, flow_interface
 from decision.ir.interpret import evaluate
 from decision.policy.student import Student
@@ -96,9 +94,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def student() -> Student:
-    trees = tuple(oblivious(((0, 900), (1, 60_000)), (-9000, -300, -400, -2000)[:: 1 if k else -1]) for k in range(3))
-    features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
-    return with_window(make_student(features, ACTIONS[0], trees, window=2))
+    return learnt_student()
 
 
 @pytest.fixture

@@ -317,12 +317,12 @@ FEATURE_KINDS: dict[str, Any] = {
 def rtt_inflation(place: Place) -> Expression:
     """rtt / base_rtt with 10 fraction bits, of an RTT of at most rtt_max."""
     rtt = AtMost(_rtt(place), place.path.rtt_max_ns, "rtt_clamped_ns")
-    return _or_loss(_over_base_rtt(rtt, "rtt_inflation_raw_q10"), place)
+    return _inflation(rtt, place)
 
 
 def rtt_over_base(place: Place) -> Expression:
     """rtt / base_rtt with 10 fraction bits: timestamps subtracted in uint32, times the reciprocal."""
-    return _or_loss(_over_base_rtt(_rtt(place), "rtt_inflation_raw_q10"), place)
+    return _inflation(_rtt(place), place)
 
 
 def _rtt(place: Place) -> Expression:
@@ -332,8 +332,9 @@ def _rtt(place: Place) -> Expression:
     return Elapsed("response_ns", "request_sent_ns", "rtt_ns", slack)
 
 
-def _or_loss(inflation: Expression, place: Place) -> Expression:
-    """The inflation of an event that tells losses: at least that of rtt_max where there is one, or no RTT."""
+def _inflation(rtt: Expression, place: Place) -> Expression:
+    """rtt / base_rtt; of an event that tells losses at least that of rtt_max, where there is one or no RTT."""
+    inflation = _over_base_rtt(rtt, "rtt_inflation_raw_q10")
     if RTT not in place.interface.event_names:
         return inflation
     longest = place.path.rtt_max_ns / place.path.base_rtt_ns
