@@ -1,9 +1,10 @@
-"""NSCC over UDP loopback (docs/example-host) next to NSCC with the same settings in the simulator.
+"""Windows over UDP loopback (docs/example-host) next to the same integers in the simulator: NSCC, and a learnt policy.
 
-    python -m bench.loopback [--runs N] [--seconds N] [--out FILE]
+    python -m bench.loopback [--learnt RUN] [--runs N] [--seconds N] [--out FILE]
 
-The simulator's links have whole gigabits a second. There the path is ``FASTER`` times as fast and ``FASTER`` times as
-short, so that it holds as many bytes. The example runs in real time: it needs a C compiler and an idle machine.
+``RUN`` is a folder of `rlcc run docs/window/robust-window.toml`, with its student and firmware. The simulator's links
+have whole gigabits a second, and learnt policies read RTTs of microseconds. There the path is so many times as fast and
+as short, and holds as many bytes. The example runs in real time: it needs a C compiler and an idle machine.
 """
 
 import argparse
@@ -13,12 +14,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
+from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
-from decision.policy.algorithm import Algorithm, load_algorithm
+from decision.policy.algorithm import load_algorithm
+from decision.policy.student import NAME as STUDENT_NAME
+from decision.policy.student import load_student
 from netsim import Network, simulate
 from netsim.network import MS, NS, SELECTIVE_REPEAT, US
-from netsim.policies import interpreted
+from netsim.policies import ProgramPolicy, interpreted
 from rlcc.commands.console import counted
 from rlcc.origin import made_by
 from rlcc.reports.pages import Figure, table
@@ -28,9 +33,7 @@ PAGE = ROOT / "docs" / "results" / "loopback.md"
 EXAMPLE = ROOT / "docs" / "example-host"
 SETTINGS = EXAMPLE / "loopback.toml"
 SOURCES = ("loopback.c", "bottleneck.c", "sender.c")
-LINE_MBPS, QUEUE_BYTES = 80, 120_000  # of loopback.h
-LINK_GBPS = 1
-FASTER = LINK_GBPS * 1000 / LINE_MBPS
+LINE_MBPS, QUEUE_BYTES, PACKET_BYTES, BASE_RTT_NS = 80, 120_000, 1024, 4_102_400  # of loopback.h
 FLOWS = (4, 8, 16)
 AIM = 0.05
 """Largest difference of goodput and queue, as a share of the simulator's figure."""
@@ -44,10 +47,41 @@ HEADING = (
 )
 
 
-def built(folder: Path) -> Path:
-    """Emits the header, compiles the example in ``folder``; returns the program."""
+class Integers(NamedTuple):
+    """Integers that set a window: what their header is emitted from, and they in the simulator."""
+
+    name: str
+    source: Path
+    policy: ProgramPolicy
+    link_gbps: int
+
+    @property
+    def faster(self) -> float:
+        """How many times the simulator's path is as fast and as short."""
+        return self.link_gbps * 1000 / LINE_MBPS
+
+
+def nscc() -> Integers:
+    """NSCC for the path of the example, 12.5 times as fast in the simulator."""
+    algorithm, link_gbps = load_algorithm(SETTINGS), 1
+    # The document's step grows with the RTT; the simulated path is as much shorter.
+    steps = algorithm.proportional_step * link_gbps * 1000 / LINE_MBPS
+    faster = algorithm.model_copy(update={"proportional_step": steps})
+    return Integers("NSCC", SETTINGS, interpreted(faster), link_gbps)
+
+
+def learnt(run: Path) -> Integers:
+    """A student that sets a window, in units of 500 ns over loopback and 500 times as fast in the simulator.
+
+    InputError where the folder has no student."""
+    student = load_student(run / "student" / STUDENT_NAME)
+    return Integers(f"{student.name}, learnt", run / "student", interpreted(student), 40)
+
+
+def built(source: Path, folder: Path) -> Path:
+    """Emits the header of ``source``, compiles the example in ``folder``; returns the program."""
     firmware, program = folder / "firmware", folder / "loopback"
-    rlcc = [sys.executable, "-m", "rlcc", "emit", str(SETTINGS), "--target", "host", "--out", str(firmware)]
+    rlcc = [sys.executable, "-m", "rlcc", "emit", str(source.resolve()), "--target", "host", "--out", str(firmware)]
     subprocess.run(rlcc, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
     sources = [str(EXAMPLE / name) for name in SOURCES]
     subprocess.run(["cc", "-std=c99", "-O2", f"-I{firmware}", *sources, "-o", str(program)], check=True)
@@ -66,23 +100,21 @@ def measured(program: Path, flows: int, seconds: int) -> dict[str, float]:
     }
 
 
-def simulated(algorithm: Algorithm, flows: int, seconds: int, seed: int) -> dict[str, float]:
+def simulated(integers: Integers, flows: int, seconds: int, seed: int) -> dict[str, float]:
     """The same of a run in the simulator."""
-    rtt_ps, end_ps = round(algorithm.base_rtt * NS / FASTER), round(seconds * 1000 * MS / FASTER)
+    rtt_ps, end_ps = round(BASE_RTT_NS * NS / integers.faster), round(seconds * 1000 * MS / integers.faster)
     network = Network(
-        link_gbps=LINK_GBPS,
-        payload_bytes=algorithm.mtu,
+        link_gbps=integers.link_gbps,
+        payload_bytes=PACKET_BYTES,
         wire_overhead_bytes=0,
         one_way_ps=rtt_ps // 2,
         base_rtt_ps=rtt_ps,
         buffer_bytes=QUEUE_BYTES,
         transport=SELECTIVE_REPEAT,
     )
-    # The document's step grows with the RTT; the path here is as much shorter.
-    steps = algorithm.model_copy(update={"proportional_step": FASTER * algorithm.proportional_step})
     run = simulate(
         f"many-to-one:{flows}",
-        interpreted(steps),
+        integers.policy,
         seed=seed,
         duration_ps=end_ps,
         window_ps=(end_ps // 4, end_ps),
@@ -99,29 +131,24 @@ def off(real: Sequence[dict[str, float]], made: Sequence[dict[str, float]], metr
     return Figure.of([run[metric] / theirs - 1 for run in real])
 
 
-def page(program: Path, runs: int, seconds: int, command: str) -> str:
-    """Returns the page as Markdown."""
-    algorithm = load_algorithm(SETTINGS)
+def section(integers: Integers, runs: int, seconds: int) -> str:
+    """Returns one algorithm's part of the page."""
     rows, most = [], 0.0
-    for flows in FLOWS:
-        print(f"{flows} flows", file=sys.stderr, flush=True)
-        real = [measured(program, flows, seconds) for _ in range(runs)]
-        made = [simulated(algorithm, flows, seconds, seed) for seed in range(1, runs + 1)]
-        cells = [str(flows)]
-        for metric, decimals in (("goodput", 3), ("queue", 0)):
-            differs = off(real, made, metric)
-            most = max(most, abs(differs.mean) + differs.half)
-            cells += [Figure.of([run[metric] for run in each]).text(decimals) for each in (real, made)]
-            cells.append(f"{differs.mean:+.1%} ±{differs.half:.1%}")
-        rows.append(cells + [Figure.of([run["jain"] for run in each]).text(3) for each in (real, made)])
-    return f"""# NSCC over loopback and in the simulator
-{made_by(command)}
-
-The same NSCC in integers, with the settings of `docs/example-host/loopback.toml`: as a header for a host, over
-[UDP loopback](../how-to/windows.md#over-udp-loopback), and in the simulator. The bottleneck has {LINE_MBPS} Mb/s and
-NSCC's thresholds of marks. {counted(runs, "run")} of {seconds} s each, after the first quarter.
-The simulator's path is {FASTER:g} times as fast and as short.
-Goodput is a share of the line. The queue is what packets find, in bytes.
+    with TemporaryDirectory() as folder:
+        example = built(integers.source, Path(folder))
+        for flows in FLOWS:
+            print(f"{integers.name}: {flows} flows", file=sys.stderr, flush=True)
+            real = [measured(example, flows, seconds) for _ in range(runs)]
+            made = [simulated(integers, flows, seconds, seed) for seed in range(1, runs + 1)]
+            cells = [str(flows)]
+            for metric, decimals in (("goodput", 3), ("queue", 0)):
+                differs = off(real, made, metric)
+                most = max(most, abs(differs.mean) + differs.half)
+                cells += [Figure.of([run[metric] for run in each]).text(decimals) for each in (real, made)]
+                cells.append(f"{differs.mean:+.1%} ±{differs.half:.1%}")
+            rows.append(cells + [Figure.of([run["jain"] for run in each]).text(3) for each in (real, made)])
+    return f"""## {integers.name}
+The simulator's path is {integers.faster:g} times as fast and as short.
 
 {table(HEADING, rows)}
 Largest difference of goodput and queue, with its half-width (99 %): {most:.1%}.
@@ -129,18 +156,37 @@ The aim is {AIM:.0%}: {"met" if most <= AIM else "not met"}.
 """
 
 
+def page(each: Sequence[Integers], runs: int, seconds: int, command: str) -> str:
+    """Returns the page as Markdown."""
+    sections = "\n".join(section(integers, runs, seconds) for integers in each)
+    return f"""# Windows over loopback and in the simulator
+{made_by(command)}
+
+The same integers twice: as a header for a host, over [UDP loopback](../how-to/windows.md#over-udp-loopback), and in the
+simulator. The bottleneck has {LINE_MBPS} Mb/s and NSCC's thresholds of marks, which a learnt policy does not read.
+{counted(runs, "run")} of {seconds} s each, after the first quarter.
+Goodput is a share of the line. The queue is what packets find, in bytes.
+
+{sections}"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Writes the page and returns 0."""
+    """Writes the page and returns 0, or 2 where a run has no student."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.loopback", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--learnt", type=Path, metavar="RUN", help="a finished run of docs/window/robust-window.toml")
     parser.add_argument("--runs", type=int, default=10, help="runs of each, by other seeds in the simulator (10)")
     parser.add_argument("--seconds", type=int, default=4, help="length of a run (4)")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
-    with TemporaryDirectory() as folder:
-        text = page(built(Path(folder)), options.runs, options.seconds, "python -m bench.loopback")
-    write_atomically(options.out, text.encode())
+    command = "python -m bench.loopback" + (" --learnt RUN" if options.learnt else "")
+    try:
+        each = [nscc()] + ([learnt(options.learnt)] if options.learnt else [])
+    except InputError as error:
+        print(f"loopback: {error}", file=sys.stderr)
+        return 2
+    write_atomically(options.out, page(each, options.runs, options.seconds, command).encode())
     return 0
 
 

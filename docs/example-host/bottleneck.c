@@ -7,7 +7,6 @@
 #include "loopback.h"
 
 #define SLOTS 4096U
-#define PACKET_NS (8000000000ULL * PACKET_BYTES / LINE_RATE_BPS)
 
 typedef struct {
   uint64_t leaves_ns; /* leaves the queue; reaches the receiver DELAY_NS later */

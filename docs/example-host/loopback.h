@@ -11,7 +11,11 @@
 #define PACKET_BYTES 1024U
 #define MAX_FLOWS 64U
 #define LINE_RATE_BPS 80000000U
+
+/* The path alone, a packet's time on the line, and both. */
 #define DELAY_NS 4000000U
+#define PACKET_NS (8000000000ULL * PACKET_BYTES / LINE_RATE_BPS)
+#define BASE_RTT_NS 4102400U
 
 /* bytes: queue of the bottleneck, and NSCC's marks of it: 0.2 and 0.8 BDP */
 #define QUEUE_BYTES 120000U

@@ -9,6 +9,13 @@ from rlcc.commands.options import FOLDER, foreign_option
 @click.command()
 @click.argument("firmware", type=FOLDER)
 @click.argument("log", type=FOLDER)
+@click.option(
+    "--param",
+    "params",
+    multiple=True,
+    metavar="NAME=N",
+    help="Parameter of the flows that was set, as the header names it. Repeatable.",
+)
 @click.option("--json", "json_file", type=FOLDER, help="Output file: the figures as JSON.")
 @click.option("--out", type=FOLDER, help="Output file: CSV with window and bytes in flight after each row.")
 @foreign_option

@@ -9,11 +9,14 @@ from rlcc.commands.console import Figures, counted, stage
 from rlcc.commands.options import not_within
 from rlcc.gate.emission_check import emitted
 from rlcc.observation.calls import read_calls
+from rlcc.observation.parameters import read_params
 from rlcc.observation.replay import replay
 from rlcc.observation.report import HostReplayReport, Spread, report, rows_csv
 
 
-def handle(firmware: Path, log: Path, json_file: Path | None, out: Path | None, foreign: bool) -> int:
+def handle(
+    firmware: Path, log: Path, params: tuple[str, ...], json_file: Path | None, out: Path | None, foreign: bool
+) -> int:
     written = [place for place in (json_file, out) if place is not None]
     for place in written:
         not_within(firmware, place)
@@ -23,8 +26,9 @@ def handle(firmware: Path, log: Path, json_file: Path | None, out: Path | None, 
         progress("reads the log")
         calls = read_calls(log)
         checked = emitted(firmware, foreign=foreign)
+        values = read_params(checked, params)
         progress(f"replays {len(calls.sends):,} rows")
-        replayed = replay(checked, calls)
+        replayed = replay(checked, calls, values)
         found = report(calls, replayed)
         if json_file is not None:
             write_atomically(json_file, dump_json(found.to_json()))

@@ -2,7 +2,7 @@
  *
  * Input: records of words, host byte order (RECORD below). Output: for each record the window, the bytes in flight and
  * whether the send was beyond the window; then a line of text for each counter, its sum over all flows.
- * Argument: the number of flows.
+ * Argument: the number of flows. SET_PARAMS: assignments to what the operator of the flows set.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,10 +12,14 @@
 
 #define WRAP_NS 3000000000U /* ns: longer RTTs are not timed, because the clock wraps */
 
+#ifndef SET_PARAMS
+#define SET_PARAMS
+#endif
+
 enum { FLOW, NOW, SENT, RTT, ACKED, MARKED, TRIMMED, NACKED, SKIPPED, EXPIRED, PATH, RECORD };
 
 int main(int argc, char **argv) {
-  const rlcc_params params = RLCC_PARAMS_DEFAULT;
+  rlcc_params params = RLCC_PARAMS_DEFAULT;
   const unsigned long flows = (argc == 2) ? strtoul(argv[1], NULL, 10) : 0UL;
   rlcc_host *const hosts = calloc(flows, sizeof *hosts);
   uint32_t in[RECORD], out[3];
@@ -24,6 +28,7 @@ int main(int argc, char **argv) {
   if (hosts == NULL) {
     return EXIT_FAILURE;
   }
+  SET_PARAMS
   for (n = 0UL; n < flows; n++) {
     rlcc_host_start(&hosts[n], &params, RLCC_HOST_OBSERVE);
   }

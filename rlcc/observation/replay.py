@@ -35,9 +35,9 @@ class Replay:
     counters: Mapping[str, int]
 
 
-def replay(firmware: Opened, calls: HostCalls) -> Replay:
-    """Returns what the firmware's header decides and counts in mode observe. InputError where the firmware is not of
-    the target host, or does not compile."""
+def replay(firmware: Opened, calls: HostCalls, params: Mapping[str, int] | None = None) -> Replay:
+    """Returns what the firmware's header decides and counts in mode observe, with those of its parameters set otherwise
+    than it was emitted for. InputError where the firmware is not of the target host, or does not compile."""
     prefix = prefix_of(firmware)
     headers = [under(prefix, name) for name in (HEADER, HOST_HEADER)]
     if headers[1] not in firmware.contents:
@@ -47,7 +47,8 @@ def replay(firmware: Opened, calls: HostCalls) -> Replay:
             (folder / name).write_bytes(firmware.content(name))
         source, binary = folder / "replay.c", folder / "replay"
         source.write_text(prefixed(SOURCE.read_text(), prefix))
-        flags = ["-std=c99", "-O2", "-g0", "-fno-sanitize=all", "-iquote", str(folder)]
+        sets = " ".join(f"params.{name} = {value}U;" for name, value in (params or {}).items())
+        flags = ["-std=c99", "-O2", "-g0", "-fno-sanitize=all", f"-DSET_PARAMS={sets}", "-iquote", str(folder)]
         command = [zig_command(), "cc", *flags, str(source), "-o", str(binary)]
         run_tool(command, f"{firmware.folder / headers[1]} does not compile")
         records = np.stack([calls.columns[name] for name in WORDS], axis=1).astype("<u4", casting="unsafe")

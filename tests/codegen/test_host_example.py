@@ -1,13 +1,16 @@
-"""docs/example-host: NSCC over UDP loopback. The window holds, no flow is stuck, and the log replays to the windows
-that were decided. Times are the machine's: no figure of speed is judged here."""
+"""docs/example-host: NSCC and a learnt policy over UDP loopback. The window holds, no flow is stuck, and the log
+replays to the windows that were decided. Times are the machine's: no figure of speed is judged here."""
 
 import json
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from drawing import ACTIONS, FEATURES, make_student, with_window
 
+from decision.ir.forest import oblivious
 from rlcc import cli
 from rlcc.commands.emit import command
 
@@ -15,6 +18,14 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "example-host"
 SOURCES = ("loopback.c", "bottleneck.c", "sender.c")
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
 FLOWS, SECONDS, LOSS_PPM = 4, 1, 20_000
+PACKET_UNITS = 204  # of 500 ns: a packet's 102.4 us on the line, rounded down
+PATH = {
+    "base_rtt_recip_q42": 2**42 // 8204,
+    "path_rtt_ns": 8204,
+    "in_flight_line_q2": 4 * (41_024 * 6 // 5),
+    "in_flight_min_bytes": 1024,
+}
+"""The learnt policy's parameters, in the example's units."""
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +53,10 @@ def figures(program: Path, mode: str, log: Path) -> dict[str, float]:
     return {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
 
 
-def replayed(firmware: Path, log: Path, out: Path) -> dict[str, int]:
+def replayed(firmware: Path, log: Path, out: Path, params: Mapping[str, int] | None = None) -> dict[str, int]:
     """Returns the figures of `rlcc observe`; its exit code stands for whether recorded windows are equal."""
-    code = cli.main(["observe", str(firmware), str(log), "--foreign-sources", "--json", str(out)])
+    given = [text for name, value in (params or {}).items() for text in ("--param", f"{name}={value}")]
+    code = cli.main(["observe", str(firmware), str(log), *given, "--foreign-sources", "--json", str(out)])
     found: dict[str, int] = json.loads(out.read_text())
     assert code == (1 if found["differ"] else 0)
     return found
@@ -80,6 +92,44 @@ def test_observing_counts_what_enforcing_would_hold_back(firmware: Path, program
     assert shown["beyond_window"] > 0
     found = replayed(firmware, log, tmp_path / "figures.json")
     assert (found["differ"], found["held_back"]) == (0, shown["beyond_window"])
+
+
+@pytest.fixture(scope="module")
+def learnt(emitted, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A policy that raises its rate where its path is not congested."""
+    features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
+    student = make_student(features, ACTIONS[0], (oblivious(((1, 60_000),), (3000, -3000)),), window=2)
+    out: Path = emitted(with_window(student), tmp_path_factory.mktemp("learnt"), target="host")
+    return out
+
+
+def quickest(log: Path, packets: int) -> int:
+    """Returns the shortest time in which a flow sent so many packets, in the log's units."""
+    sends: dict[str, list[int]] = defaultdict(list)
+    for line in log.read_text().splitlines()[1:]:
+        now, flow, sent = line.split(",")[:3]
+        if int(sent):
+            sends[flow].append(int(now))
+    assert len(sends) == FLOWS
+    return min(b - a for each in sends.values() for a, b in zip(each, each[packets - 1 :], strict=False))
+
+
+def test_a_learnt_policy_paces_and_holds_its_window(learnt: Path, tmp_path: Path) -> None:
+    """No flow is faster than the line, but for the packet that it catches up on."""
+    log = tmp_path / "calls.csv"
+    shown = figures(built(learnt, tmp_path), "enforce", log)
+    assert shown["beyond_window"] == shown["over_acknowledged"] == shown["clock_back"] == 0
+    assert shown["goodput_mbps"] > 0
+    assert quickest(log, 12) >= 10 * PACKET_UNITS
+    found = replayed(learnt, log, tmp_path / "figures.json", PATH)
+    assert (found["differ"], found["held_back"]) == (0, 0)
+
+
+def test_a_sender_that_does_not_pace_is_noticed(learnt: Path, tmp_path: Path) -> None:
+    log = tmp_path / "calls.csv"
+    change = ("return (PACKET_NS << 20U) / rlcc_host_rate_q20(&flow->host);", "return 0U;")
+    figures(built(learnt, tmp_path, change), "enforce", log)
+    assert quickest(log, 12) < 10 * PACKET_UNITS
 
 
 @pytest.mark.parametrize(

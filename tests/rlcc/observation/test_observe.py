@@ -35,11 +35,11 @@ def firmware(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def drawn_rows() -> list[dict[str, int]]:
+def drawn_rows(changed: Mapping[str, int] | None = None) -> list[dict[str, int]]:
     """Returns a log of two flows, with the windows that the program's interpreter decides: each event's bytes are sent
-    before it, and ``SURPLUS`` more, so that windows are exceeded."""
+    before it, and ``SURPLUS`` more, so that windows are exceeded. ``changed``: parameters that are not as emitted."""
     algorithm = load_algorithm(SHIPPED)
-    program, params = algorithm.program(), algorithm.params()
+    program, params = algorithm.program(), algorithm.params() | (changed or {})
     rows: list[tuple[int, dict[str, int]]] = []
     for flow, seed in enumerate(SEEDS):
         state, window, in_flight = {s.name: np.zeros(1, np.int64) for s in program.state}, params["window_max_bytes"], 0
@@ -100,6 +100,30 @@ def mutant(firmware: Path, change: tuple[str, str]) -> Opened:
     assert change[0] in header
     contents: Mapping[str, bytes] = {**kept.contents, "nic_host.h": header.replace(*change, 1).encode()}
     return Opened(**{**vars(kept), "contents": contents})
+
+
+def test_parameters_of_the_flows_are_set(firmware: Path, tmp_path: Path) -> None:
+    changed = {"window_max_bytes": 60_000, "path_rtt_ns": 9000}
+    file = log_of(drawn_rows(changed), tmp_path / "log.csv")
+    assert cli.main(["observe", str(firmware), str(file)]) == 1
+    given = [text for name, value in changed.items() for text in ("--param", f"{name}={value}")]
+    assert cli.main(["observe", str(firmware), str(file), *given]) == 0
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["base_rtt=9000"], ["path_rtt_ns"], ["path_rtt_ns=-1"], ["path_rtt_ns=0"], ["path_rtt_ns=" + "9" * 5000],
+     ["path_rtt_ns=9,000"], ["path_rtt_ns=9000", "path_rtt_ns=9001"], ["path_rtt_ns=9000; abort()"]],
+    ids=["name", "no value", "negative", "range", "digits", "comma", "twice", "code"],
+)  # fmt: skip
+def test_parameters_that_the_firmware_does_not_take_are_refused(
+    firmware: Path, log: Path, given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [text for each in given for text in ("--param", each)]
+    assert cli.main(["observe", str(firmware), str(log), *options]) == 2
+    said = capsys.readouterr().err
+    assert "--param" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(
