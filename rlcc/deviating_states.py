@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 
 from decision.artefact.errors import InputError
+from decision.ir.formats import FEATURE_LIMIT
 from decision.policy.cells import states
 from decision.policy.features import PreviousAction
 from decision.policy.student import Student
@@ -55,6 +56,6 @@ def _in_all_states(student: Student, teacher: Teacher, options: Neighbourhood, c
         [x] if isinstance(observation.features[c % width], PreviousAction) else [x, int(low[0, c]), int(high[0, c])]
         for c, x in enumerate(row[0].tolist())
     ]
-    rows = np.asarray(list(product(*axes)), dtype=np.int64)
+    rows = np.clip(np.asarray(list(product(*axes)), dtype=np.int64), 1 - FEATURE_LIMIT, FEATURE_LIMIT - 1)
     labels = teacher_actions(teacher, observation, rows.astype(np.float64), options.warm_up)
     return rows, labels[:, None], np.full(len(rows), claim.bound)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from decision.ir.formats import FEATURE_LIMIT
 from decision.policy.student import NAME, Student, load_student
 from rlcc import deviating_states as place
 from rlcc.deviating_states import FROM, outside
@@ -55,3 +56,18 @@ def test_where_cells_hold_the_limit_the_proof_has_a_state_and_what_is_around_it(
     assert (rows[:, ::2] == rows[0, ::2]).all()
     assert rows[:, 1].min() == pytest.approx(0.8 * rows[0, 1], abs=1)
     assert labels == pytest.approx(labels_of(teacher, student, rows))
+
+
+def test_no_state_around_one_has_a_feature_of_more_than_24_bits(
+    pair: tuple[Student, Teacher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CatBoost's float32 holds no more, and no feature grows larger."""
+    student, teacher = pair
+    monkeypatch.setattr(place, "_in_cells", lambda *_: (np.zeros((0, 4), np.int64), np.zeros((0, 1)), np.zeros(0)))
+    claim = distance(student, teacher.policy, teacher.weights, teacher.hash, AROUND.around)
+    first, *others = claim.witness
+    witness = {first: claim.witness[first]} | dict.fromkeys(others, FEATURE_LIMIT - 1)
+    monkeypatch.setattr(place, "distance", lambda *_: claim.model_copy(update={"witness": witness}))
+    rows, labels, _ = outside(student, teacher, AROUND, 0.01)
+    assert rows[:, 1].max() == FEATURE_LIMIT - 1
+    assert len(labels) == len(rows) == 9
