@@ -57,12 +57,12 @@ class Integers(NamedTuple):
 
     @property
     def faster(self) -> float:
-        """How many times the simulator's path is as fast and as short."""
+        """Returns how many times the simulator's path is as fast and as short."""
         return self.link_gbps * 1000 / LINE_MBPS
 
 
 def nscc() -> Integers:
-    """NSCC for the path of the example, 12.5 times as fast in the simulator."""
+    """Returns NSCC for the path of the example, 12.5 times as fast in the simulator."""
     algorithm, link_gbps = load_algorithm(SETTINGS), 1
     # The document's step grows with the RTT; the simulated path is as much shorter.
     steps = algorithm.proportional_step * link_gbps * 1000 / LINE_MBPS
@@ -71,7 +71,7 @@ def nscc() -> Integers:
 
 
 def learnt(run: Path) -> Integers:
-    """A student that sets a window, in units of 500 ns over loopback and 500 times as fast in the simulator.
+    """Returns a student that sets a window, in units of 500 ns over loopback and 500 times as fast in the simulator.
 
     InputError where the folder has no student."""
     student = load_student(run / "student" / STUDENT_NAME)

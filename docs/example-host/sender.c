@@ -29,7 +29,7 @@
 typedef struct {
   rlcc_host host;
   uint32_t oldest, next; /* sequence numbers: first in flight, next to send */
-  uint64_t paced_ns; /* the packet after the last one leaves a gap after this */
+  uint64_t paced_ns;     /* the packet after the last one leaves a gap after this */
   uint64_t sent_ns[OUTSTANDING];
   uint8_t done[OUTSTANDING];
 } sender_flow;
@@ -48,8 +48,8 @@ static void log_call(FILE *log, uint64_t now, uint32_t flow, uint32_t sent, cons
     (void)fprintf(log,
                   "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
                   ",%" PRIu32 "\n",
-                  now / UNIT_NS, flow, sent, rtt, completion->acked_bytes, completion->marked_bytes, completion->skipped_bytes,
-                  completion->expired_bytes, flows[flow].host.window_bytes);
+                  now / UNIT_NS, flow, sent, rtt, completion->acked_bytes, completion->marked_bytes,
+                  completion->skipped_bytes, completion->expired_bytes, flows[flow].host.window_bytes);
   }
 }
 
