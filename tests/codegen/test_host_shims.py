@@ -138,6 +138,11 @@ def test_suet_takes_a_learnt_policy(learnt: Opened, tmp_path: Path) -> None:
     assert suet_shown(program) == suet_expected(learnt, LEARNT_LARGEST)
 
 
+def test_packets_of_no_bytes_stop_no_sender(learnt: Opened, tmp_path: Path) -> None:
+    shown = suet_shown(suet(learnt, tmp_path, ("", ""), "-DRLCC_SUET_PACKET_BYTES=0U"))
+    assert all(1 <= row[0] <= PACKETS for row in shown)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -198,8 +198,13 @@ CASES: dict[str, tuple[tuple[int, ...], list[tuple[int, ...]], dict[str, int], t
         (f"completion->now_ns) {LIMIT}", "completion->now_ns) <= 1000U)"),
     ),
     "at most what was in flight is acknowledged, marked and lost": (
-        OBSERVE, [(10_000, 1000, 0, 0, 6_000, 9_000, 3_000, 2**32 - 1)],
-        {"acked": 6_000, "marked": 6_000, "nacked": 3_000, "expired": 1_000, "in_flight": 0, "lost_bytes": 4_000},
+        OBSERVE, [(20_000, 1000, 0, 0, 6_000, 9_000, 3_000, 12_000)],
+        {"acked": 5_000, "marked": 5_000, "nacked": 3_000, "expired": 12_000, "in_flight": 0, "lost_bytes": 15_000},
+        ("landed = (bytes < host->in_flight_bytes) ? bytes : host->in_flight_bytes;", "landed = bytes;"),
+    ),
+    "of more than was in flight the losses come first": (
+        OBSERVE, [(10_000, 1000, 0, 0, 6_000, 0, 3_000, 2**32 - 1)],
+        {"acked": 0, "nacked": 3_000, "expired": 7_000, "in_flight": 0, "lost_bytes": 10_000},
         ("landed = (bytes < host->in_flight_bytes) ? bytes : host->in_flight_bytes;", "landed = bytes;"),
     ),
     "a loss is handed over": (

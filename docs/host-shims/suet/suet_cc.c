@@ -15,9 +15,16 @@ uint64_t rlcc_suet_now_ns(void) {
 
 #define UNTIMED_NS 3000000000ULL /* ns: the header's clock wraps at 4.29 s */
 
+static uint32_t packet_bytes(const struct suet_cc *cc) {
+  const uint32_t bytes = RLCC_SUET_PACKET_BYTES;
+
+  (void)cc;
+  return (bytes != 0U) ? bytes : 1U;
+}
+
 /* Packets that the window holds, 1 to max_cwnd. */
 static void set_window(struct suet_cc *cc) {
-  const uint32_t packets = rlcc_host_window(&cc->host) / (RLCC_SUET_PACKET_BYTES);
+  const uint32_t packets = rlcc_host_window(&cc->host) / packet_bytes(cc);
 
   cc->cwnd = (packets < cc->max_cwnd) ? packets : cc->max_cwnd;
   if (cc->cwnd == 0U) {
@@ -38,7 +45,7 @@ void suet_cc_init(struct suet_cc *cc, uint32_t cwnd) {
 bool suet_cc_can_send(const struct suet_cc *cc) { return cc->in_flight < cc->cwnd; }
 
 void suet_cc_track(struct suet_cc *cc) {
-  rlcc_host_sent(&cc->host, RLCC_SUET_PACKET_BYTES);
+  rlcc_host_sent(&cc->host, packet_bytes(cc));
   cc->sent_ns[cc->next % RLCC_SUET_TIMES] = rlcc_suet_now_ns();
   cc->next += 1U;
   cc->in_flight += 1U;
@@ -46,7 +53,7 @@ void suet_cc_track(struct suet_cc *cc) {
 
 /* Hands the header packets that were acknowledged, or trimmed. */
 static void decide(struct suet_cc *cc, uint32_t packets, uint32_t trimmed, uint64_t sent_ns) {
-  const uint32_t packet = RLCC_SUET_PACKET_BYTES;
+  const uint32_t packet = packet_bytes(cc);
   const uint64_t now = rlcc_suet_now_ns();
   const uint32_t marked = (cc->marked < packets) ? cc->marked : packets;
   rlcc_host_completion completion = {0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U};

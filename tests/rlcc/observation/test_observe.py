@@ -192,6 +192,15 @@ def test_bad_completions_are_counted_and_bounded(firmware: Path, tmp_path: Path)
     assert replay(unbounded, calls).in_flight.tolist() != replayed.in_flight.tolist()
 
 
+def test_a_completion_of_more_than_was_in_flight_hides_no_loss(firmware: Path, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("now_ns,sent_bytes,rtt_ns,acked_bytes,skipped_bytes\n1000,4096,0,0,0\n14000,0,13000,4096,1024\n")
+    replayed = replay(opened(firmware, "firmware"), read_calls(path))
+    counted = {name: replayed.counters[name] for name in ("acked_bytes", "lost_bytes", "over_acknowledged")}
+    assert counted == {"acked_bytes": 3072, "lost_bytes": 1024, "over_acknowledged": 1}
+    assert replayed.in_flight.tolist() == [4096, 0]
+
+
 def garbage(rows: int) -> HostCalls:
     """Returns sends of any size and completions of any words, in any order of time."""
     random = np.random.default_rng(1)
