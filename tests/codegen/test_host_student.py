@@ -66,13 +66,17 @@ LATE = """
 #ifndef BEGIN
 #define BEGIN 0U
 #endif
+#ifndef SENT
+#define SENT 8192U
+#define BYTES 1000U
+#endif
 int main(void)
 {
     rlcc_host_completion c[4] = {
         { 50000U, 40000U, 1U, 4096U, 0U, 0U, 0U, 0U, 0U, 0U },
-        { 50000U, 40000U, 1U, 1000U, 0U, 70U, 0U, 0U, 0U, 0U },
-        { 55000U, 45000U, 1U, 1000U, 0U, 70U, 0U, 0U, 0U, 0U },
-        { 90000U, 80000U, 1U, 1000U, 0U, 0U, 0U, 0U, 0U, 0U },
+        { 50000U, 40000U, 1U, BYTES, 600U, 70U, 0U, 0U, 0U, 0U },
+        { 55000U, 45000U, 1U, BYTES, 600U, 70U, 0U, 0U, 0U, 0U },
+        { 90000U, 80000U, 1U, BYTES, 0U, 0U, 0U, 0U, 0U, 0U },
     };
     const rlcc_params params = RLCC_PARAMS_DEFAULT;
     rlcc_host host;
@@ -82,9 +86,10 @@ int main(void)
     for (k = 0; k < 4; k += 1) {
         c[k].now_ns -= BEGIN;
         c[k].sent_ns -= BEGIN;
-        rlcc_host_sent(&host, 8192U);
+        rlcc_host_sent(&host, SENT);
         rlcc_host_acknowledged(&host, &c[k]);
         printf("%u %u ", (unsigned)host.since.acked_bytes, (unsigned)host.since.trimmed_bytes);
+        printf("%u ", (unsigned)host.since.marked_bytes);
         printf("%u %u\\n", (unsigned)host.window_bytes, (unsigned)host.flow.rate_q30);
     }
     return 0;
@@ -140,8 +145,8 @@ def test_a_header_that_was_changed_is_noticed(
 
 
 def decisions(include: Path, place: Path, *flags: str) -> list[list[int]]:
-    """Returns a line after each completion of ``LATE``: acknowledged and trimmed since the last decision, window, rate
-    in the context."""
+    """Returns a line after each completion of ``LATE``: acknowledged, trimmed and marked since the last decision,
+    window, rate in the context."""
     done = subprocess.run(
         [str(compiled(LATE, include, place, (*C99, *flags)))], capture_output=True, text=True, check=True
     )
@@ -150,16 +155,27 @@ def decisions(include: Path, place: Path, *flags: str) -> list[list[int]]:
 
 def test_counts_go_on_over_completions_that_decide_nothing(student: Student, firmware: Path, tmp_path: Path) -> None:
     first, same_poll, late, due = decisions(firmware, tmp_path)
-    assert (first[:2], same_poll[:2], late[:2], due[:2]) == ([0, 0], [1000, 70], [2000, 140], [0, 0])
-    assert first[2:] == same_poll[2:] == late[2:]
+    assert [row[:3] for row in (first, same_poll, late, due)] == [[0] * 3, [1000, 70, 600], [2000, 140, 1200], [0] * 3]
+    assert first[3:] == same_poll[3:] == late[3:]
     program, params = student.program(), student.params()
     event = dict.fromkeys(SCALED.event_names, 0) | {"now_ns": 50_000, "rtt_ns": 10_000, "acked_bytes": 4096}
     _, context = evaluate(program, event, params, {field.name: 0 for field in program.state})
     event |= {"now_ns": 90_000, "acked_bytes": 3000, "trimmed_bytes": 140}
     (_, window), after = evaluate(program, event, params, context)
     (_, unlost), _ = evaluate(program, event | {"trimmed_bytes": 0}, params, context)
-    assert due[2:] == [np.asarray(window).item(), np.asarray(after["rate_q30"]).item()]
+    assert due[3:] == [np.asarray(window).item(), np.asarray(after["rate_q30"]).item()]
     assert window != unlost
+
+
+def test_counts_end_at_what_a_word_holds(firmware: Path, tmp_path: Path) -> None:
+    first, same_poll, late, due = decisions(firmware, tmp_path, "-DSENT=4000000000U", "-DBYTES=3000000000U")
+    assert [row[0] for row in (first, same_poll, late, due)] == [0, 3 * 10**9, 2**32 - 1, 0]
+    header = (firmware / "rlcc_host.h").read_text()
+    wraps = "return ((a + b) < a) ? UINT32_MAX : (a + b);"
+    assert wraps in header
+    (tmp_path / "rlcc_host.h").write_text(header.replace(wraps, "return a + b;"))
+    (tmp_path / "rlcc_policy.h").write_text((firmware / "rlcc_policy.h").read_text())
+    assert decisions(tmp_path, tmp_path, "-DSENT=4000000000U", "-DBYTES=3000000000U")[2][0] < 2**32 - 1
 
 
 def test_a_flow_that_begins_at_clock_0_decides_as_any_other(firmware: Path, tmp_path: Path) -> None:
