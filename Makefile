@@ -5,7 +5,15 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 UV := $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python
-NATIVE := $(INSTALL) --offline --no-build-isolation --no-deps --reinstall-package rlcc
+# Compiles the checkout, as an editable wheel, then installs it. The argument: settings of CMake, as a Python dictionary.
+# The hook is called without uv, which would wait until the packages are there; ninja has both processors meanwhile.
+EDITABLE := build/editable
+define NATIVE
+@rm -rf $(EDITABLE) && mkdir -p $(EDITABLE)
+@MAKEFLAGS= $(BIN)/python -c 'from scikit_build_core.build import build_editable; build_editable("$(EDITABLE)", $(1))' \
+  >build/native.log 2>&1 || { cat build/native.log >&2; exit 1; }
+@$(INSTALL) --offline --no-deps --reinstall-package rlcc $(EDITABLE)/*.whl
+endef
 
 RECIPE ?= recipes/demo.toml
 PYTEST_FLAGS ?= -n 2 --dist loadfile
@@ -58,7 +66,7 @@ test-slow: setup-test
 # The checked core takes the place of the usual one for these tests only: without its stamp the next setup builds anew.
 test-checked: setup-test
 	@rm -f $(STAMPS)/native
-	@$(NATIVE) --config-settings=cmake.define.NETSIM_CHECKED=ON --editable .
+	$(call NATIVE,{"cmake.define.NETSIM_CHECKED": "ON"})
 	@status=0; $(BIN)/python -m pytest $(PYTEST_FLAGS) $(SKIPS) tests/netsim || status=$$?; \
 	  $(MAKE) --no-print-directory setup && exit $$status
 
@@ -103,10 +111,11 @@ doctor: setup
 # --- setting up ---------------------------------------------------------------------------------------------------
 
 # One at a time: a demo and the tests may be started together in a fresh checkout.
-SET_UP = @mkdir -p build; $(if $(shell command -v flock),flock build/setup.lock) $(MAKE) -s --no-print-directory
+# Two jobs: packages are fetched while the simulator is compiled.
+SET_UP = @mkdir -p build; $(if $(shell command -v flock),flock build/setup.lock) $(MAKE) -s -j2 --no-print-directory
 
 setup:
-	+$(SET_UP) $(STAMPS)/native
+	+$(SET_UP) $(STAMPS)/native $(STAMPS)/demo
 setup-test:
 	+$(SET_UP) $(STAMPS)/native $(STAMPS)/test
 setup-docs:
@@ -121,14 +130,24 @@ $(shell rm -rf $(STAMPS))
 endif
 endif
 
+# A pip that installs into another environment. Where Python has none, the environment gets one of its own, in 6 CPU s.
+PIP_SERVES := import pip; raise SystemExit(tuple(map(int, pip.__version__.split(".")[:2])) < (22, 3))
+
 $(STAMPS)/installer: requirements/installer.lock requirements/system.sh
-	@python=$$(sh requirements/system.sh) && echo "setup: .venv with $$python" && "$$python" -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@python=$$(sh requirements/system.sh) && echo "setup: .venv with $$python" && \
+	  "$$python" -m venv --clear --without-pip $(VENV) && \
+	  if "$$python" -c '$(PIP_SERVES)' 2>/dev/null; then pip="$$python -m pip --python $(BIN)/python"; \
+	  else pip="$(BIN)/python -m pip" && $(BIN)/python -m ensurepip >/dev/null; fi && \
+	  $$pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
 	@mkdir -p $(STAMPS) && echo '$(CURDIR)' >$@
 
-$(STAMPS)/demo: requirements/build.lock requirements/demo.lock $(STAMPS)/installer
+$(STAMPS)/build: requirements/build.lock $(STAMPS)/installer
+	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r $<
+	@touch $@
+
+$(STAMPS)/demo: requirements/demo.lock $(STAMPS)/build
 	@echo 'setup: packages'
-	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r requirements/build.lock -r requirements/demo.lock
+	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r $<
 	@touch $@
 
 $(STAMPS)/test: requirements/test.lock $(STAMPS)/demo
@@ -148,13 +167,13 @@ $(STAMPS)/bench: requirements/bench.lock $(STAMPS)/test
 	@$(INSTALL) --require-hashes --no-deps -r $<
 	@touch $@
 
-$(MODULES): $(STAMPS)/demo
+$(MODULES): $(STAMPS)/build
 	@rm -f $(STAMPS)/modules-*
 	@touch $@
 
-$(STAMPS)/native: $(NATIVE_SOURCES) pyproject.toml $(STAMPS)/demo $(MODULES)
+$(STAMPS)/native: $(NATIVE_SOURCES) pyproject.toml $(STAMPS)/build $(MODULES)
 	@echo 'setup: native simulator'
-	@$(NATIVE) --editable .
+	$(call NATIVE,{})
 	@touch $@
 
 # --- checking -----------------------------------------------------------------------------------------------------
