@@ -8,7 +8,7 @@ import ast
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,16 +33,34 @@ _TOKEN = re.compile(
 
 def _python(text: str) -> str:
     """Returns the syntax tree without docstrings, those of attributes included."""
-    tree = _parsed(text)
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
-            if isinstance(block, list):
-                setattr(node, name, [each for each in block if not _says_only(each)])
-    return ast.dump(tree)
+    parts: list[str] = []
+    _write(_parsed(text), parts.append)
+    return "".join(parts)
 
 
-@lru_cache(400)
+def _write(value: object, write: Callable[[str], object]) -> None:
+    """Writes a node with its fields, a list of them, or a constant. Unlike ast.dump it makes no text twice."""
+    if isinstance(value, ast.AST):
+        write(type(value).__name__)
+        write("(")
+        for name in value._fields:
+            write(name)
+            write("=")
+            _write(getattr(value, name, None), write)
+            write(",")
+        write(")")
+    elif isinstance(value, list):
+        write("[")
+        for each in value:
+            if not (isinstance(each, ast.Expr) and _says_only(each)):
+                _write(each, write)
+                write(",")
+        write("]")
+    else:
+        write(repr(value))
+
+
+@lru_cache(1)
 def _parsed(text: str) -> ast.Module:
     return ast.parse(text)
 
@@ -161,17 +179,30 @@ def _imports(path: Path, content: bytes) -> list[str]:
     """Returns imported names, ``LOADER`` if the file refers to it; none of a file with a syntax error. Functions in
     ``__init__`` files are skipped: their imports are lazy exports."""
     try:
-        tree = _parsed(content.decode())
+        text = content.decode()
+        tree = _parsed(text)
     except (SyntaxError, ValueError, RecursionError):
         return []
-    names, nodes = list[str](), list(ast.walk(tree))
-    for node in tree.body if path.stem == "__init__" else nodes:
+    names = list[str]()
+    for node in tree.body if path.stem == "__init__" else _statements(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    loads = any(isinstance(node, ast.Attribute) and node.attr == "import_module" for node in nodes)
+    loads = "import_module" in text and any(
+        isinstance(node, ast.Attribute) and node.attr == "import_module" for node in ast.walk(tree)
+    )
     return [*names, LOADER] if loads else names
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yields the statements below a node, in any depth, with what holds blocks: expressions hold none."""
+    for name in tree._fields:
+        below = getattr(tree, name, None)
+        for node in below if isinstance(below, list) else ():
+            if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+                yield node
+                yield from _statements(node)
 
 
 def _facts(path: Path, content: bytes) -> Facts:
