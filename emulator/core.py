@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from decision.artefact.build_cache import built_once
+from decision.artefact.build_cache import built_once, was_built
 from decision.artefact.errors import InputError
 from decision.artefact.extras import package_folder
 from decision.artefact.processors import usable_cores
@@ -46,6 +46,7 @@ CXX_FLAGS = ("-std=c++20", "-DVERILATOR=1", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DV
 CXX_FAST = ("-O2", "-fPIC", "-fno-plt", "-fvisibility=hidden")  # evaluated every cycle
 CXX_SLOW = ("-O0", "-fPIC")  # run once: initialisation, and what of Verilator's runtime is linked
 SLOW = "__Slow"  # what Verilator calls files of code that runs once
+CORES = "cores"  # folder of the cache
 RUNTIME = "runtime.o"  # of Verilator: every core and every test bench is linked with it
 LARGE_BYTES = 200_000  # of a file of which one alone is compiled with others
 
@@ -91,14 +92,6 @@ def buildable() -> InputError | None:
 def built_core(core: Core, progress: Progress | None = None) -> Path:
     """The folder with ``EXECUTABLE`` and ``LIBRARY`` of this core, from the cache or built now (half a minute)."""
     rtl = rtl_of(core)
-    flags = [*VERILATOR_FLAGS, *rtl.flags, *CXX_FLAGS, *CXX_FAST, *CXX_SLOW, rtl.bench]
-    command, env = verilator()
-    versions = [version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
-    digest = hashlib.sha256(json.dumps([rtl.top, rtl.parameters, flags, versions]).encode())
-    bench = [p for p in sorted((HERE / "bench").glob("*.[ch]pp")) if "engine" not in p.name or p.name == rtl.bench]
-    ours = [*rtl.ours, *bench, SEAM]
-    for path in [*rtl.hashed(), *ours]:
-        digest.update(f"\0{path.name}\0".encode() + bytes.fromhex(_content_hash(file_state(path))))
 
     def build(folder: Path) -> None:
         message = f"building the {rtl.name} core (about half a minute, once: it is cached)"
@@ -108,7 +101,25 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
                 progress(message)
             _build(rtl, folder)
 
-    return built_once("cores", digest.hexdigest()[:32], build)
+    return built_once(CORES, _key(rtl), build)
+
+
+def is_built(core: Core) -> bool:
+    """Whether the cache holds the core. InputError where nothing can build it."""
+    return was_built(CORES, _key(rtl_of(core)))
+
+
+def _key(rtl: Rtl) -> str:
+    """Returns the hash of all that a build is made of."""
+    flags = [*VERILATOR_FLAGS, *rtl.flags, *CXX_FLAGS, *CXX_FAST, *CXX_SLOW, rtl.bench]
+    command, env = verilator()
+    versions = [version_line([*command, "--version"], env), version_line([cxx(), "--version"])]
+    digest = hashlib.sha256(json.dumps([rtl.top, rtl.parameters, flags, versions]).encode())
+    bench = [p for p in sorted((HERE / "bench").glob("*.[ch]pp")) if "engine" not in p.name or p.name == rtl.bench]
+    ours = [*rtl.ours, *bench, SEAM]
+    for path in [*rtl.hashed(), *ours]:
+        digest.update(f"\0{path.name}\0".encode() + bytes.fromhex(_content_hash(file_state(path))))
+    return digest.hexdigest()[:32]
 
 
 def core_executable(core: Core, progress: Progress | None = None) -> Path:

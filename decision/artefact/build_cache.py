@@ -44,6 +44,11 @@ def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
     return target
 
 
+def was_built(kind: str, key: str) -> bool:
+    """Whether the folder cache/kind/key is there; ``built_once`` checks its content."""
+    return (cache_folder() / kind / key).is_dir()
+
+
 def _hashes(folder: Path, key: str) -> str:
     """A line with the key, then one a file: what ``HASHES`` holds. A link counts as what it leads to."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / HASHES]

@@ -1,6 +1,6 @@
 """`rlcc run RECIPE`: every stage of a recipe, from the teacher to the verdict."""
 
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.policy.deciders import student_of
 from distill.options import DistillOptions
 from emulator.build import build as build_firmware
+from emulator.core_ahead import built_ahead
 from emulator.firmware_folder import read_firmware
 from rlcc import stages
 from rlcc.commands.console import counted, judged, print_verdict, stage
@@ -52,11 +53,11 @@ def check_fresh(recipe: Recipe, first: str, rollouts: Path, student: Path, firmw
 
 
 def handle(recipe_file: Path, out: Path | None, first: str, no_cache: bool) -> int:
-    with private_cache() if no_cache else nullcontext():
-        return _run(recipe_file, out, first, Remembered(use=not no_cache))
+    with private_cache() if no_cache else nullcontext(), ExitStack() as until_end:
+        return _run(recipe_file, out, first, Remembered(use=not no_cache), until_end)
 
 
-def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered) -> int:
+def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered, until_end: ExitStack) -> int:
     from rlcc.gate import gate as gate_stage
     from rlcc.gate.certified import PLACE as CERTIFICATE
     from rlcc.gate.certified import discard as discard_certificate
@@ -79,6 +80,7 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     check_fresh(recipe, first, rollouts, student, firmware)
     loaded = loaded or load(teacher)
     cache = NetworkCache() if remembered.use else None
+    ahead = until_end.enter_context(built_ahead(tools.profile.core)) if "emulate" in to_run[1:] else None
 
     if "rollout" in to_run:
         with stage("rollout") as (figures, progress):
@@ -97,6 +99,8 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     if "emulate" in to_run:
         with stage("emulate") as (figures, progress):
             build = build_firmware(read_firmware(firmware), tools)
+            if ahead is not None:
+                ahead(progress)
             report = stages.emulate(build, figures, progress)
             keep(report, build, folder / EMULATION, evidence.remembered)
             evidence = replace(evidence, build=build, emulation=report)

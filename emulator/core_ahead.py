@@ -1,0 +1,74 @@
+"""The Verilated core, built in another process while a run simulates.
+
+    with built_ahead(core) as wait:
+        ...  # whatever needs no core
+        wait()
+
+The core depends on nothing but the engine profile. Its build has low priority, so that it takes what the simulations
+leave of the processors. It ends with its compilers when the block ends, and when this process is killed. The next build
+sweeps the folder that it leaves.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context, parent_process
+
+from decision.artefact.errors import InputError
+from emulator.core import Progress, built_core, is_built
+from emulator.profile import Core
+
+NICENESS = 10
+"""Of the build: a simulation gets nine times its share of a processor."""
+
+
+@contextmanager
+def built_ahead(core: Core) -> Iterator[Callable[[Progress], None]]:
+    """Yields a function that waits until the build has ended. A build that fails says nothing here: whoever needs the
+    core builds it (emulator.core), and gets its error."""
+    if not _to_build(core):
+        yield lambda progress: None
+        return
+    process = get_context("spawn").Process(target=_build, args=(core,), daemon=True)  # a fork would copy locks
+    process.start()
+
+    def wait(progress: Progress) -> None:
+        if process.is_alive():
+            progress("the core is being built (once: it is cached)")
+        process.join()
+
+    try:
+        yield wait
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _to_build(core: Core) -> bool:
+    """Whether the core is missing in the cache, and can be built here."""
+    try:
+        return not is_built(core)
+    except InputError:
+        return False
+
+
+def _build(core: Core) -> None:
+    """Builds the core in a group of its own; its end is that of all compilers."""
+    os.setsid()
+    os.nice(NICENESS)
+    parent = parent_process()
+    assert parent is not None
+
+    def end(*_: object) -> None:
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+
+    def follow() -> None:
+        parent.join()
+        end()
+
+    signal.signal(signal.SIGTERM, end)
+    threading.Thread(target=follow, daemon=True).start()
+    with suppress(InputError):
+        built_core(core, lambda text: None)
