@@ -106,7 +106,8 @@ def run(
             progress(f"{done} of {len(trials)} runs" + (f", about {seconds:.0f} s left" if seconds >= 1 else ""))
 
     say()
-    todo = [at for at in range(len(trials)) if at not in outcomes]
+    # Long runs first, then the last of the list, since lists of networks grow: no processor waits long for another.
+    todo = sorted(set(range(len(trials))) - outcomes.keys(), key=lambda at: (-trials[at].duration_ps, -at))
     lost: dict[int, Lost] = {}
     for _ in range(ATTEMPTS):
         lost = {}

@@ -142,6 +142,17 @@ def test_three_deaths_are_one_sentence_and_the_others_are_kept(tmp_path: Path) -
         run([ending(tmp_path / "a", 99), ending(tmp_path / "b", 99)], Processes(2))
 
 
+def test_long_runs_begin_first_then_the_last_of_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = [replace(TRIAL, seed=seed, duration_ps=ms * MS) for seed, ms in ((1, 2), (2, 3), (3, 2), (4, 3))]
+    monkeypatch.setattr(trials, "perform", lambda trial: trial.seed)
+    begun: list[int] = []
+    place: Any = SimpleNamespace(
+        answers=lambda work, tasks: [(at, begun.append(task.seed) or work(task)) for at, task in enumerate(tasks)]
+    )
+    assert run(several, place) == [1, 2, 3, 4]
+    assert begun == [4, 2, 3, 1]
+
+
 class Interrupting:
     """Ctrl-C after so many answers."""
 
@@ -165,7 +176,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(trials, "perform", lambda trial: performed.append(trial) or perform(trial))
     keep = Kept(tmp_path)
     resumed = run(several, InThisThread(), keep)
-    assert performed == several[2:]
+    assert performed == several[:1]  # the last of the list is begun first
     assert keep.reused == 2
     for outcome, fresh in zip(resumed, run(several, InThisThread()), strict=True):
         assert outcome.metrics == pytest.approx(fresh.metrics, rel=0, abs=0, nan_ok=True)
