@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench.mutants import equivalent
+from bench.mutants.__main__ import main
 from bench.mutants.children import Fate
 from bench.mutants.draw import draw
 
@@ -111,24 +112,21 @@ def test_it():
     assert "test_it fails without one" in done.stderr
 
 
-def test_a_file_that_is_not_there_and_tests_that_are_not_known_are_one_sentence(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_and_tests_that_are_not_known_are_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "subject.py").write_text(SUBJECT)
+    monkeypatch.chdir(tmp_path)
     for place, says in (
         ("nothing.py", "there is no nothing.py"),
         ("subject.py", "known for subject.py"),
         ("subject.py:1:2", "names no lines"),
         ("subject.py:1-", "known for subject.py"),
     ):
-        (tmp_path / "subject.py").write_text(SUBJECT)
-        done = subprocess.run(
-            [sys.executable, "-m", "bench.mutants", place],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert says in done.stderr
+        assert main([place]) == 2
+        text = capsys.readouterr().err
+        assert text.count("\n") == 1
+        assert says in text
 
 
 def changes(source: str) -> set[str]:
