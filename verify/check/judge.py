@@ -121,7 +121,7 @@ class Judge:
 
     def _chain_impossible(self, chain: list[Path]) -> bool:
         """Whether no input takes these paths: their conditions, with every node spelt out down to the inputs."""
-        conditions = {c for path in chain for c in path.known.everything()}
+        conditions = {c for path in chain for c in path.known.everything}
         meaning = self._meaning(None, frozenset())
         for variable in {v for c in conditions for v in c.leaves if NAME.fullmatch(v.value)}:
             kind, number = variable.value.split(".")
@@ -332,7 +332,7 @@ class Judge:
         try:
             if condition is FALSE or (len(near) > 1 and self.oracle.impossible(near, lane.known)):
                 return True
-            return self.oracle.impossible([condition, *lane.known.everything()], lane.known)
+            return self.oracle.impossible([condition, *lane.known.everything], lane.known)
         except Undecided as error:
             raise Refused(f"{error}, asked about {lane.pc:#x}") from None
 

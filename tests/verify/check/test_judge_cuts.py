@@ -121,10 +121,10 @@ def test_behind_a_cut_a_value_is_what_the_program_makes_of_others_that_the_cut_h
     least, rtt, rate_max = var(NODE), var(f"node.{RTT}"), var("params.rate_max_q30")
     known, oracle = behind(x6=f"node.{RTT}"), Oracle()
     for impossible in (make("bvult", rtt, least), make("bvult", rate_max, least)):
-        assert oracle.impossible([impossible, *known.everything()], known)
-        assert not oracle.impossible([impossible, *behind().everything()], behind())
+        assert oracle.impossible([impossible, *known.everything], known)
+        assert not oracle.impossible([impossible, *behind().everything], behind())
     for possible in (make("bvult", least, rtt), make("bvult", least, rate_max), make("=", least, rtt)):
-        assert not oracle.impossible([possible, *known.everything()], known)
+        assert not oracle.impossible([possible, *known.everything], known)
 
 
 def test_nothing_is_said_of_a_value_whose_operands_are_lost_nor_of_a_product_nor_of_inputs_alone() -> None:
@@ -142,8 +142,8 @@ def test_behind_a_cut_a_value_is_what_the_program_makes_of_inputs_that_registers
     oracle, same = Oracle(), make("=", var(f"node.{RTT}"), make("bvsub", var("event.response_ns"), SENT))
     for holds in (both, {**only, "x6": "(+ event.response_ns 1)"}):
         known = judge(None, Cut(AT["write"], holds, {}))._start((0, None)).known
-        assert oracle.impossible([negate(same), *known.everything()], known)
-        assert not oracle.impossible([same, *known.everything()], known)
+        assert oracle.impossible([negate(same), *known.everything], known)
+        assert not oracle.impossible([same, *known.everything], known)
     frame = judge(None, Cut(AT["write"], {**only, "frame-8:4": "event.response_ns"}, {}))._start((0, None)).known
     assert not frame.facts
 
@@ -158,7 +158,7 @@ def test_a_value_is_known_by_others_that_are_held_with_operators_between() -> No
 
     known = held(RTT, HALVED)
     more = make("bvult", var(f"node.{RTT}"), var(f"node.{HALVED}"))
-    assert oracle.impossible([more, *known.everything()], known)
+    assert oracle.impossible([more, *known.everything], known)
     for facts in (held(HALVED).facts, held(HALVED, last).facts, held(RTT, last).facts):
         assert not facts
 
