@@ -9,6 +9,7 @@ than the witness is impossible for all inputs.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from decision.ir.multiples import multiples
 from decision.ir.program import STORAGE_RANGE, Op, Program
@@ -72,6 +73,8 @@ class Judge:
     _at: dict[int, list[int]] = field(default_factory=dict)
     _shared: dict[object, Shared] = field(default_factory=dict)
     _sums: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _summed: set[str] = field(default_factory=set)
+    """Nodes that are made of the trees' sum."""
 
     def __post_init__(self) -> None:
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
@@ -91,6 +94,9 @@ class Judge:
             counted(self.program),
         )
         self._context = structures.get("context", {})
+        for n, node in enumerate(self.program.nodes):
+            if node.op is Op.TREES or any(f"node.{a}" in self._summed for a in node.args):
+                self._summed.add(f"node.{n}")
         for number, cut in enumerate(self.cuts):
             self._at.setdefault(cut.pc, []).append(number)
             for text, (low, high) in cut.bounds.items():
@@ -214,13 +220,16 @@ class Judge:
             return Lane(self.entry, tuple(registers), {}, self._context, known)
         cut = self.cuts[number]
         meaning = self._meaning(None, free)
+        fixed = self._fixed(cut, meaning)
+        spelt = self._summed if all(n.startswith("node.") and n not in self._summed for n in free) else set[str]()
         for text, (low, high) in cut.bounds.items():
+            if low == high and text in spelt:
+                continue  # ``fixed`` says it; that all trees, spelt out, add up to it makes every question a long one
             word = evaluate(text, meaning)
             known = Known({**known.bounds, word: bounded(low, high)}, known.facts)
             known = known.assume(make("=", word, const(low))) if low == high else known
         for definition in self._definitions(cut, free):
             known = known.assume(definition)
-        fixed = self._fixed(cut, meaning)
         meaning = self._meaning(None, free, fixed)
         values: list[Term | None] = [None] * 32
         values[0] = const(0)
@@ -359,6 +368,7 @@ def _differ(a: Term, b: Term) -> Term:
     return negate(make("=", a, b))
 
 
+@cache
 def place(location: str) -> tuple[str, int, int]:
     """("x", register, 4), or "frame", "context" or "action", offset and bytes, of a location's name."""
     register, memory = REGISTER.fullmatch(location), MEMORY.fullmatch(location)

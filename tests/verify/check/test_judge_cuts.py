@@ -321,13 +321,16 @@ def test_behind_a_cut_a_value_of_which_it_says_what_it_is_is_that(
     assert start.registers[T0] is fixed.get(LEAST, var(NODE))
 
 
-def test_a_sum_of_leaves_fixes_no_node_of_its_number() -> None:
+def of_one_tree() -> Program:
     b = ProgramBuilder(Forest(("a",), (oblivious(((0, 5),), (1, 2)),), (0,), 16), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
     b.state_out("rate_q30", b.event("response_ns"))
-    program = b.finish(b.add(Op.TREES, (b.event("request_sent_ns"),), 0))
+    return b.finish(b.add(Op.TREES, (b.event("request_sent_ns"),), 0))
+
+
+def test_a_sum_of_leaves_fixes_no_node_of_its_number() -> None:
     cut = replace(CUT, holds=KEPT, bounds={"tree.0": (1, 1), "sum.0": (1, 1)})
-    assert judge(None, cut, program=program)._start((0, None)).fixed == {}
+    assert judge(None, cut, program=of_one_tree())._start((0, None)).fixed == {}
 
 
 def test_what_a_cut_fixes_is_still_known_of_what_it_is_made_of() -> None:
@@ -525,3 +528,22 @@ def test_constants_are_those_of_their_section() -> None:
         judge(one, constants=bytes((2, 0, 0, 0))).bound()
     with pytest.raises(Refused, match="outside the constants"):
         judge(one).bound()
+
+
+@pytest.mark.parametrize(
+    ("holds", "ends", "bounded_words"),
+    [
+        ({}, (1, 1), set()),  # the tree, spelt out, would be a part of every question about what it asks
+        ({}, (1, 2), {"ite"}),
+        ({"x5": "node.3"}, (1, 1), {"node.3"}),
+        ({"x5": "tree.0"}, (1, 1), {"tree.0"}),
+    ],
+)
+def test_behind_a_cut_a_number_of_the_trees_is_no_condition_on_what_they_ask(
+    holds: dict[str, str], ends: tuple[int, int], bounded_words: set[str]
+) -> None:
+    cut = replace(CUT, holds={**KEPT, **holds}, bounds={"node.3": ends})
+    start = judge(None, cut, program=of_one_tree())._start((0, None))
+    words = {word for word, bounds in start.known.bounds.items() if bounds == bounded(*ends)}
+    assert {word.value or word.op for word in words} == bounded_words
+    assert start.fixed == ({3: const(1)} if ends == (1, 1) else {})
