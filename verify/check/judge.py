@@ -271,8 +271,8 @@ class Judge:
                 return False
         for location, text in cut.holds.items():
             kind, at, size = place(location)
-            found, word = _location(lane, kind, at, size), evaluate(text, meaning)
-            if found is None or not self._never(lane, _differ(found, extract(word, 8 * size - 1, 0))):
+            found, word = _location(lane, kind, at, size), extract(evaluate(text, meaning), 8 * size - 1, 0)
+            if found is not word and (found is None or not self._never(lane, _differ(found, word))):
                 return False
         return True
 

@@ -200,8 +200,7 @@ class Known:
 
     def product(self, a: Term, b: Term) -> Term:
         """All 64 bits of a product, by that of the factors before a shift left, without what the shift loses."""
-        shift = 0
-        factors = []
+        shift, factors = 0, list[Term]()
         for factor in (a, b):
             inner, k = unshifted(factor)
             lost = inner.op != "const" and self.span(inner)[1] >> (32 - k)
@@ -275,8 +274,7 @@ class Known:
     @cached_property
     def everything(self) -> list[Term]:
         """All of it as conditions, each once."""
-        bounds = (c for word, ends in self.bounds.items() for c in _conditions(word, ends))
-        return list(dict.fromkeys((*self.facts, *bounds)))
+        return list({*self.facts, *(c for word, ends in self.bounds.items() for c in _conditions(word, ends))})
 
     @cached_property
     def groups(self) -> dict[Term, set[Term]]:
