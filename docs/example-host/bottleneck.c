@@ -26,6 +26,7 @@ static uint64_t leave(uint64_t first, uint64_t next, uint64_t now, uint32_t *ran
     packet_head head;
 
     (void)memcpy(&head, path[first % SLOTS].bytes, sizeof head);
+    head.arrives_ns = (uint32_t)(path[first % SLOTS].leaves_ns + DELAY_NS);
     head.marked = (uint32_t)(behind > MARK_MIN_BYTES + drawn);
     report->marked += head.marked;
     (void)memcpy(path[first % SLOTS].bytes, &head, sizeof head);

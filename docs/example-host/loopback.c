@@ -58,7 +58,7 @@ static void run_receiver(const endpoint *own, const endpoint *sender) {
 }
 
 static void stop(const endpoint *own, const endpoint *other) {
-  const packet_head head = {END_OF_RUN, 0U, 0U, 0U};
+  const packet_head head = {END_OF_RUN, 0U, 0U, 0U, 0U};
   char bytes[PACKET_BYTES] = {0};
 
   (void)memcpy(bytes, &head, sizeof head);

@@ -29,7 +29,8 @@
 typedef struct {
   uint32_t flow; /* 0..MAX_FLOWS - 1, or END_OF_RUN */
   uint32_t sequence;
-  uint32_t sent_ns; /* ns, wraps: the sender's clock */
+  uint32_t sent_ns;    /* ns, wraps: the sender's clock */
+  uint32_t arrives_ns; /* likewise: when the path ends, as a NIC's timestamp; the processes may run later */
   uint32_t marked;
 } packet_head;
 

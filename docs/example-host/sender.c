@@ -82,7 +82,8 @@ static void acknowledge(FILE *log, const packet_head *head, uint64_t now) {
     return; /* counted as lost before */
   }
   flow->done[head->sequence % OUTSTANDING] = 1U;
-  completion.sent_ns = (uint32_t)(flow->sent_ns[head->sequence % OUTSTANDING] / UNIT_NS);
+  /* The path's RTT, without the time for which this process did not run. */
+  completion.sent_ns = (uint32_t)(now / UNIT_NS) - (head->arrives_ns - head->sent_ns) / UNIT_NS;
   completion.marked_bytes = (head->marked != 0U) ? PACKET_BYTES : 0U;
   completion.skipped_bytes = lose_before(flow, head->sequence - REORDERED);
   while ((flow->oldest != flow->next) && (flow->done[flow->oldest % OUTSTANDING] != 0U)) {
@@ -142,7 +143,7 @@ static uint64_t may_send(const loopback_settings *settings, const sender_flow *f
 
 static void send_packet(FILE *log, const endpoint *own, const endpoint *to, uint32_t number, uint64_t now) {
   sender_flow *const flow = &flows[number];
-  const packet_head head = {number, flow->next, (uint32_t)now, 0U};
+  const packet_head head = {number, flow->next, (uint32_t)now, 0U, 0U};
   char bytes[PACKET_BYTES] = {0};
 
   (void)memcpy(bytes, &head, sizeof head);
