@@ -146,9 +146,9 @@ class Judge:
             lane = stack.pop()
             if lane.pc == -1:
                 self._returned(lane, free)
-                yield Path(lane.cycles, None, lane.known)
+                yield Path(lane.cycles, None, replace(lane.known))
             elif lane.steps and (number := self._arrived(lane, free)) is not None:
-                yield Path(lane.cycles, (number, self._matters(lane)), lane.known)
+                yield Path(lane.cycles, (number, self._matters(lane)), replace(lane.known))
             else:
                 try:
                     stack += step(self._code, lane)

@@ -273,8 +273,9 @@ class Known:
 
     @cached_property
     def everything(self) -> list[Term]:
-        """All of it as conditions, each once."""
-        return list({*self.facts, *(c for word, ends in self.bounds.items() for c in _conditions(word, ends))})
+        """All of it as conditions, each once, in the order in which they were first made."""
+        bounds = (c for word, ends in self.bounds.items() for c in _conditions(word, ends))
+        return sorted({*self.facts, *bounds}, key=lambda a: a.serial)
 
     @cached_property
     def groups(self) -> dict[Term, set[Term]]:

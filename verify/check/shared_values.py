@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from decision.ir.program import Op, Program
 from verify.check.meaning import fits, input_name
 from verify.check.path_facts import Known
-from verify.check.terms import Term, var
+from verify.check.terms import FALSE, Term, var
 
 Make = Callable[[], Term]
 
@@ -50,10 +50,13 @@ class LaneMemory:
     def __init__(self, shared: Shared, known: Known) -> None:
         self.shared = shared
         self._groups = known.groups
+        self._never = FALSE in known.everything  # of no group, so that a key would not tell it
         self._states: dict[frozenset[Term], tuple[int, ...]] = {}
 
     def __call__(self, what: Hashable, nodes: tuple[int, ...], make: Make) -> Term:
         """``what`` by these nodes: as another lane has made it, or made now."""
+        if self._never:
+            return make()
         key = what, *(self._state(self.shared.variables(n)) for n in nodes)
         term = self.shared.terms.get(key)
         if term is None:

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from decision_by_hand import (
     A0,
+    A1,
     AT,
     BASE,
     CODE,
@@ -15,6 +17,7 @@ from decision_by_hand import (
     KEPT,
     LEAST,
     PROGRAM,
+    RA,
     SP,
     T0,
     T1,
@@ -31,6 +34,7 @@ from emulator.memory_map import CONSTANTS_BASE
 from verify.check.judge import START, Cut, Judge, _location, place
 from verify.check.path_facts import Bounds, Known, Oracle, bounded
 from verify.check.refused import Refused
+from verify.check.shared_values import LaneMemory
 from verify.check.terms import FALSE, NARROW, TRUE, Term, const, extract, make, negate, var
 from verify.check.walk import Lane, at_call
 from verify.trusted.calibrate_programs import encode
@@ -547,3 +551,38 @@ def test_behind_a_cut_a_number_of_the_trees_is_no_condition_on_what_they_ask(
     words = {word for word, bounds in start.known.bounds.items() if bounds == bounded(*ends)}
     assert {word.value or word.op for word in words} == bounded_words
     assert start.fixed == ({3: const(1)} if ends == (1, 1) else {})
+
+
+def test_a_cut_that_no_input_meets_lends_no_term_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program says whether two trees sum to more than 4; the code always says so. A path that no input takes, which
+    only the exact square shows, comes to a cut where the first tree is 5. It is 1 or 9: there anything can be decided.
+    The cut of the other path is at the same place."""
+    made = ProgramBuilder(
+        Forest(("a",), (oblivious(((0, 5),), (1, 9)), oblivious(((0, 100),), (0, 1))), (0,), 16), FLOW_RATE
+    )
+    made.state_in("rate_q30", "uint32")
+    row = made.event("request_sent_ns")
+    made.state_out("rate_q30", made.event("response_ns"))
+    says = made.finish(made.add(Op.GT, (made.add(Op.TREES, (row,), 0), made.const(4))))
+    first_tree = [encode("sltiu", 7, 5, imm=6), encode("slli", 7, 7, imm=3), encode("addi", 5, 0, imm=9)]
+    square = [encode("mul", 7, 6, 6), encode("andi", 7, 7, imm=3), encode("xori", 7, 7, imm=2)]
+    words = [
+        *(encode("lw", 5, A1, imm=0), encode("lw", 6, A1, imm=4), *first_tree, encode("sub", 5, 5, 7)),
+        *(*square, encode("bltu", rs1=0, rs2=7, imm=8), encode("addi", 0, 0)),
+        *(encode("lw", 6, A1, imm=4), encode("sw", rs1=A0, rs2=6), encode("addi", A0, 0, imm=1), encode("jalr", 0, RA)),
+    ]
+    code = {str(number): word for number, word in enumerate(words)}
+    kept = {**KEPT, "x10": "pointer.context", "x11": "pointer.event"}
+    tree = Cut(BASE + 4 * 6, {**kept, "x5": "tree.0", "x6": "event.response_ns"}, {})
+    never, end = Cut(BASE + 4 * 11, kept, {"tree.0": (5, 5)}), Cut(BASE + 4 * 11, kept, {})
+    for cuts in ((tree, end), (tree, never, end)):
+        with pytest.raises(Refused):
+            judge(code, *cuts, program=says).bound()
+    remember = LaneMemory.__init__
+
+    def forgets(self: LaneMemory, *given: Any) -> None:
+        remember(self, *given)
+        self._never = False
+
+    monkeypatch.setattr(LaneMemory, "__init__", forgets)
+    judge(code, tree, never, end, program=says).bound()  # so it was accepted
