@@ -28,11 +28,15 @@ NICENESS = 10
 def built_ahead(core: Core) -> Iterator[Callable[[Progress], None]]:
     """Yields a function that waits until the build has ended. A build that fails says nothing here: whoever needs the
     core builds it (emulator.core), and gets its error."""
-    if not _to_build(core):
+    if parent_process() is not None or not _to_build(core):  # a script without a main guard runs again in the child
         yield lambda progress: None
         return
     process = get_context("spawn").Process(target=_build, args=(core,), daemon=True)  # a fork would copy locks
-    process.start()
+    try:
+        process.start()
+    except OSError:
+        yield lambda progress: None
+        return
 
     def wait(progress: Progress) -> None:
         if process.is_alive():
@@ -56,7 +60,8 @@ def _to_build(core: Core) -> bool:
 
 def _build(core: Core) -> None:
     """Builds the core in a group of its own; its end is that of all compilers."""
-    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.setpgrp()  # not a session: Linux would weigh it against the run as a whole, whatever its niceness
     os.nice(NICENESS)
     parent = parent_process()
     assert parent is not None
@@ -70,5 +75,5 @@ def _build(core: Core) -> None:
 
     signal.signal(signal.SIGTERM, end)
     threading.Thread(target=follow, daemon=True).start()
-    with suppress(InputError):
+    with suppress(InputError, OSError):
         built_core(core, lambda text: None)
