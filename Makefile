@@ -131,23 +131,29 @@ endif
 endif
 
 # A pip that installs into another environment. Where Python has none, the environment gets one of its own, in 6 CPU s.
+INSTALL_UV := install --quiet --disable-pip-version-check --require-hashes --only-binary :all:
 PIP_SERVES := import pip; raise SystemExit(tuple(map(int, pip.__version__.split(".")[:2])) < (22, 3))
 
 $(STAMPS)/installer: requirements/installer.lock requirements/system.sh
 	@python=$$(sh requirements/system.sh) && echo "setup: .venv with $$python" && \
 	  "$$python" -m venv --clear --without-pip $(VENV) && \
-	  if "$$python" -c '$(PIP_SERVES)' 2>/dev/null; then pip="$$python -m pip --python $(BIN)/python"; \
-	  else pip="$(BIN)/python -m pip" && $(BIN)/python -m ensurepip >/dev/null; fi && \
-	  $$pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	  if "$$python" -c '$(PIP_SERVES)' 2>/dev/null; then "$$python" -m pip --python $(BIN)/python $(INSTALL_UV) -r $<; \
+  else $(BIN)/python -m ensurepip >/dev/null && $(BIN)/python -m pip $(INSTALL_UV) -r $<; fi
 	@mkdir -p $(STAMPS) && echo '$(CURDIR)' >$@
 
 $(STAMPS)/build: requirements/build.lock $(STAMPS)/installer
 	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r $<
 	@touch $@
 
+# Where set-up did without, the environment gets the pip that lies with Python: messages say `pip install`.
+BUNDLED_PIP := import ensurepip, pathlib; print(*pathlib.Path(ensurepip.__file__).parent.glob("_bundled/pip-*.whl"))
+
 $(STAMPS)/demo: requirements/demo.lock $(STAMPS)/build
 	@echo 'setup: packages'
 	@$(INSTALL) --require-hashes --only-binary :all: --no-deps -r $<
+	@$(BIN)/python -c 'import pip' 2>/dev/null || \
+	  $(INSTALL) --offline --no-deps "$$($(BIN)/python -c '$(BUNDLED_PIP)')" 2>/dev/null || \
+	  $(BIN)/python -m ensurepip >/dev/null
 	@touch $@
 
 $(STAMPS)/test: requirements/test.lock $(STAMPS)/demo

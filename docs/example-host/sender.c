@@ -104,7 +104,8 @@ static void expire(FILE *log, uint32_t number, uint64_t now) {
   }
 }
 
-/* What the header cannot know of the path: NSCC was emitted for it, a learnt policy takes it as parameters. */
+/* What the header cannot know of the path: NSCC was emitted for it, a policy such as robust-window takes it as
+ * parameters. */
 static rlcc_params params_of_path(void) {
   rlcc_params params = RLCC_PARAMS_DEFAULT;
 

@@ -20,7 +20,10 @@ def read_params(firmware: Opened, texts: Sequence[str]) -> dict[str, int]:
     for text in texts:
         name, _, value = text.partition("=")
         if name not in signals:
-            raise InputError(f"--param {text}: {firmware.folder} has no such parameter; it has {', '.join(signals)}")
+            raise InputError(
+                f"--param {text}: {firmware.folder} has no such parameter; it has "
+                f"{', '.join(name for name in signals if name not in fixed)}"
+            )
         if name in fixed:
             raise InputError(f"--param {text}: {name} was fixed when the firmware was emitted")
         if name in params:
