@@ -9,7 +9,6 @@ than the witness is impossible for all inputs.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from decision.ir.multiples import multiples
 from decision.ir.program import STORAGE_RANGE, Op, Program
@@ -73,8 +72,6 @@ class Judge:
     _at: dict[int, list[int]] = field(default_factory=dict)
     _shared: dict[object, Shared] = field(default_factory=dict)
     _sums: dict[int, tuple[int, int]] = field(default_factory=dict)
-    _summed: set[str] = field(default_factory=set)
-    """Nodes that are made of the trees' sum."""
 
     def __post_init__(self) -> None:
         constants = next((s for s in self.image.sections if s.address == CONSTANTS_BASE), None)
@@ -94,9 +91,6 @@ class Judge:
             counted(self.program),
         )
         self._context = structures.get("context", {})
-        for n, node in enumerate(self.program.nodes):
-            if node.op is Op.TREES or any(f"node.{a}" in self._summed for a in node.args):
-                self._summed.add(f"node.{n}")
         for number, cut in enumerate(self.cuts):
             self._at.setdefault(cut.pc, []).append(number)
             for text, (low, high) in cut.bounds.items():
@@ -127,7 +121,7 @@ class Judge:
 
     def _chain_impossible(self, chain: list[Path]) -> bool:
         """Whether no input takes these paths: their conditions, with every node spelt out down to the inputs."""
-        conditions = {c for path in chain for c in path.known.everything}
+        conditions = {c for path in chain for c in path.known.everything()}
         meaning = self._meaning(None, frozenset())
         for variable in {v for c in conditions for v in c.leaves if NAME.fullmatch(v.value)}:
             kind, number = variable.value.split(".")
@@ -146,9 +140,9 @@ class Judge:
             lane = stack.pop()
             if lane.pc == -1:
                 self._returned(lane, free)
-                yield Path(lane.cycles, None, replace(lane.known))
+                yield Path(lane.cycles, None, lane.known)
             elif lane.steps and (number := self._arrived(lane, free)) is not None:
-                yield Path(lane.cycles, (number, self._matters(lane)), replace(lane.known))
+                yield Path(lane.cycles, (number, self._matters(lane)), lane.known)
             else:
                 try:
                     stack += step(self._code, lane)
@@ -220,16 +214,13 @@ class Judge:
             return Lane(self.entry, tuple(registers), {}, self._context, known)
         cut = self.cuts[number]
         meaning = self._meaning(None, free)
-        fixed = self._fixed(cut, meaning)
-        spelt = self._summed if all(n.startswith("node.") and n not in self._summed for n in free) else set[str]()
         for text, (low, high) in cut.bounds.items():
-            if low == high and text in spelt:
-                continue  # ``fixed`` says it; that all trees, spelt out, add up to it makes every question a long one
             word = evaluate(text, meaning)
             known = Known({**known.bounds, word: bounded(low, high)}, known.facts)
             known = known.assume(make("=", word, const(low))) if low == high else known
         for definition in self._definitions(cut, free):
             known = known.assume(definition)
+        fixed = self._fixed(cut, meaning)
         meaning = self._meaning(None, free, fixed)
         values: list[Term | None] = [None] * 32
         values[0] = const(0)
@@ -271,8 +262,8 @@ class Judge:
                 return False
         for location, text in cut.holds.items():
             kind, at, size = place(location)
-            found, word = _location(lane, kind, at, size), extract(evaluate(text, meaning), 8 * size - 1, 0)
-            if found is not word and (found is None or not self._never(lane, _differ(found, word))):
+            found, word = _location(lane, kind, at, size), evaluate(text, meaning)
+            if found is None or not self._never(lane, _differ(found, extract(word, 8 * size - 1, 0))):
                 return False
         return True
 
@@ -341,7 +332,7 @@ class Judge:
         try:
             if condition is FALSE or (len(near) > 1 and self.oracle.impossible(near, lane.known)):
                 return True
-            return self.oracle.impossible([condition, *lane.known.everything], lane.known)
+            return self.oracle.impossible([condition, *lane.known.everything()], lane.known)
         except Undecided as error:
             raise Refused(f"{error}, asked about {lane.pc:#x}") from None
 
@@ -368,7 +359,6 @@ def _differ(a: Term, b: Term) -> Term:
     return negate(make("=", a, b))
 
 
-@cache
 def place(location: str) -> tuple[str, int, int]:
     """("x", register, 4), or "frame", "context" or "action", offset and bytes, of a location's name."""
     register, memory = REGISTER.fullmatch(location), MEMORY.fullmatch(location)

@@ -26,8 +26,6 @@ def evaluate(text: str, meaning: Meaning) -> Term:
     """The word that an expression stands for. Refused where it is none, or longer than any that rlcc writes."""
     if len(text) > MAX_CHARACTERS:
         raise Refused(f"the certificate has an expression of {len(text)} characters, more than {MAX_CHARACTERS}")
-    if INPUT.fullmatch(text):  # as most places hold
-        return var(text)
     open_: list[tuple[str, list[Term]]] = [("", [])]  # expressions that are not closed: operation, operands so far
     tokens = iter(TOKEN.findall(text))
     for token in tokens:

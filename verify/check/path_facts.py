@@ -5,7 +5,7 @@ from intervals, or from a solver that finds the other side impossible. The inter
 parts and narrows theirs. If k * x does not wrap, k * x <= n is x <= n / k, which decides other multiples of x.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -55,13 +55,8 @@ class Oracle:
     _assignments: Assignments = field(default_factory=Assignments)
 
     def impossible(self, conditions: list[Term], known: "Known", multiply: bool = True) -> bool:
-        """Whether no input satisfies all conditions, on a path where ``known`` bounds the factors of products. Those
-        that nothing ties together are separate questions, shared by many paths ([KLEE] section 3.3)."""
-        parts = {id(part): part for part in tied(conditions).values()}
-        return FALSE in conditions or any(self._impossible(part, known, multiply) for part in parts.values())
-
-    def _impossible(self, conditions: set[Term], known: "Known", multiply: bool) -> bool:
-        wanted = sorted(conditions, key=lambda a: a.serial)
+        """Whether no input satisfies all conditions, on a path where ``known`` bounds the factors of products."""
+        wanted = sorted(set(conditions), key=lambda a: a.serial)
         # The solver bounds a product by its factors as they were before a shift, too.
         factors = {x for a in wanted for p in a.products for f in p.args for x in (f, unshifted(f)[0])}
         key = (multiply, tuple(wanted), frozenset((x, known.span(x)) for x in factors))
@@ -146,6 +141,9 @@ class Known:
         """Bounds without sign of any term, from the bounds of its parts."""
         return self._spans(a)[:2]
 
+    def _signed_span(self, a: Term) -> tuple[int, int]:
+        return self._spans(a)[2:]
+
     def _spans(self, a: Term) -> Bounds:
         """Bounds without and with sign; both of a sum at once, or each of its words would be asked twice."""
         if a.op == "bvsub" and a.width == 32 and negate(make("bvult", *a.args)) in self.facts:
@@ -200,7 +198,8 @@ class Known:
 
     def product(self, a: Term, b: Term) -> Term:
         """All 64 bits of a product, by that of the factors before a shift left, without what the shift loses."""
-        shift, factors = 0, list[Term]()
+        shift = 0
+        factors = []
         for factor in (a, b):
             inner, k = unshifted(factor)
             lost = inner.op != "const" and self.span(inner)[1] >> (32 - k)
@@ -236,8 +235,8 @@ class Known:
         return condition
 
     def _by_spans(self, condition: Term) -> bool | None:
-        sides = [self._spans(a) for a in condition.args]
-        spans, others = (side[2:] if condition.op == "bvslt" else side[:2] for side in sides)
+        spans = (self._signed_span if condition.op == "bvslt" else self.span)(condition.args[0])
+        others = (self._signed_span if condition.op == "bvslt" else self.span)(condition.args[1])
         if condition.op == "=":
             if spans == others and spans[0] == spans[1]:
                 return True
@@ -254,7 +253,14 @@ class Known:
 
     def about(self, condition: Term) -> list[Term]:
         """Everything known of the variables in a condition."""
-        return [c for c in self.everything if c.leaves & condition.leaves]
+        return self._about(condition.leaves)
+
+    def _about(self, variables: Set[Term]) -> list[Term]:
+        found = [f for f in self.facts if f.leaves & variables]
+        for word, bounds in self.bounds.items():
+            if word.leaves & variables:
+                found += _conditions(word, bounds)
+        return found
 
     def _more_and_more(self, condition: Term) -> Iterator[list[Term]]:
         """Yields growing lists of the facts that bear on a condition.
@@ -262,40 +268,21 @@ class Known:
         The first list is about the condition's variables alone. Many paths share it, and the oracle caches its answer.
         The next lists add the facts that share a variable with the list before: x <= y and y <= z bound x by z.
         """
-        near = self.about(condition)
-        alone = [c for c in near if c.leaves <= condition.leaves]
+        near = dict.fromkeys(self.about(condition))
+        alone = [f for f in near if f.leaves <= condition.leaves]
         if len(alone) < len(near):
             yield alone
-        yield near
-        found = set[Term]().union(*(self.groups.get(v, ()) for v in condition.leaves))
+        yield list(near)
+        known, found = near, dict.fromkeys(self._about({v for f in near for v in f.leaves}))
+        while len(found) > len(known):
+            known, found = found, dict.fromkeys(self._about({v for f in found for v in f.leaves}))
         if len(found) > len(near):
             yield list(found)
 
-    @cached_property
     def everything(self) -> list[Term]:
-        """All of it as conditions, each once, in the order in which they were first made."""
-        bounds = (c for word, ends in self.bounds.items() for c in _conditions(word, ends))
-        return sorted({*self.facts, *bounds}, key=lambda a: a.serial)
-
-    @cached_property
-    def groups(self) -> dict[Term, set[Term]]:
-        """For each variable all that is known of it and of those that are tied to it."""
-        return tied(self.everything)
-
-
-def tied(conditions: Iterable[Term]) -> dict[Term, set[Term]]:
-    """Returns for each variable the conditions that it is in, and those in which there are variables that these tie to
-    it, be it through others; one set for all of these variables."""
-    groups: dict[Term, set[Term]] = {}
-    members: dict[int, set[Term]] = {}
-    for condition in conditions:
-        group, variables = {condition}, set(condition.leaves)
-        for other in {id(g): g for v in condition.leaves if (g := groups.get(v)) is not None}.values():
-            variables |= members.pop(id(other))
-            group |= other
-        members[id(group)] = variables
-        groups.update(dict.fromkeys(variables, group))
-    return groups
+        """All of it as conditions."""
+        words = [self.about(word) for word in self.bounds]
+        return list({*self.facts, *(c for conditions in words for c in conditions)})
 
 
 def _conditions(word: Term, bounds: Bounds) -> list[Term]:

@@ -90,8 +90,17 @@ def recheck(
             progress(f"paths together may take {bound} cycles: looking for one above {limit}")
         if next(judge.dearer_chains(limit - model.overhead), None) is not None:
             raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
-    asked = oracle.asked, oracle.solved, solver
-    return Recheck(bound, worst.exact is not None, judge.deepest, judge.walked, *asked, engine.name, engine.hash())
+    return Recheck(
+        bound,
+        worst.exact is not None,
+        judge.deepest,
+        judge.walked,
+        oracle.asked,
+        oracle.solved,
+        solver,
+        engine.name,
+        engine.hash(),
+    )
 
 
 def rebuilt(certificate: Certificate, firmware: Path | Opened) -> Build:

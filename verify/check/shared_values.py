@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping
 from decision.ir.program import Op, Program
 from verify.check.meaning import fits, input_name
 from verify.check.path_facts import Known
-from verify.check.terms import FALSE, Term, var
+from verify.check.terms import Term, var
 
 Make = Callable[[], Term]
 
@@ -21,7 +21,7 @@ class Shared:
     def __init__(self, program: Program, free: frozenset[str], fixed: Mapping[int, Term]) -> None:
         self.program, self.free, self.fixed = program, free, fixed
         self.terms: dict[Hashable, Term] = {}
-        self.states: dict[frozenset[Term], int] = {}
+        self.states: dict[frozenset[object], int] = {}
         """Numbers for what may be known of some variables."""
         self._parts = frozenset(var(name, bits) for name in free if not name.startswith("node.") for bits in (32, 64))
         self._variables: dict[int, frozenset[Term]] = {}
@@ -49,14 +49,11 @@ class LaneMemory:
 
     def __init__(self, shared: Shared, known: Known) -> None:
         self.shared = shared
-        self._groups = known.groups
-        self._never = FALSE in known.everything  # of no group, so that a key would not tell it
+        self._groups = _groups(known)
         self._states: dict[frozenset[Term], tuple[int, ...]] = {}
 
     def __call__(self, what: Hashable, nodes: tuple[int, ...], make: Make) -> Term:
         """``what`` by these nodes: as another lane has made it, or made now."""
-        if self._never:
-            return make()
         key = what, *(self._state(self.shared.variables(n)) for n in nodes)
         term = self.shared.terms.get(key)
         if term is None:
@@ -70,3 +67,19 @@ class LaneMemory:
             numbers = self.shared.states
             self._states[variables] = tuple(sorted(numbers.setdefault(frozenset(i), len(numbers)) for i in items))
         return self._states[variables]
+
+
+def _groups(known: Known) -> dict[Term, set[object]]:
+    """Returns for each variable all that is known of it and of those that something ties to it; one set for all of
+    these."""
+    groups: dict[Term, set[object]] = {}
+    members: dict[int, set[Term]] = {}
+    items: list[tuple[Term, object]] = [(fact, fact) for fact in known.facts]
+    for term, item in (*items, *((word, (word, bounds)) for word, bounds in known.bounds.items())):
+        group, tied = {item}, set(term.leaves)
+        for other in {id(g): g for v in term.leaves if (g := groups.get(v)) is not None}.values():
+            tied |= members.pop(id(other))
+            group |= other
+        members[id(group)] = tied
+        groups.update(dict.fromkeys(tied, group))
+    return groups

@@ -184,7 +184,6 @@ def _bitwuzla(script: str, values: dict[str, int] | None) -> str:
     options = bitwuzla.Options()
     options.set(bitwuzla.Option.TIME_LIMIT_PER, MILLISECONDS)
     options.set(bitwuzla.Option.PRODUCE_MODELS, values is not None)
-    options.set(bitwuzla.Option.PREPROCESS, False)  # half of the time of questions as small as these
     parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
     parser.parse(script, True, False)
     solver = parser.bitwuzla()

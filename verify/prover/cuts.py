@@ -112,9 +112,6 @@ def _form(
         cuts = [(n, _weaker(one, before)) for n, one in cuts]
     elif watched is not None:
         cuts = _with_steps(*watched(), cuts, comparisons=comparisons)
-    else:
-        after = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if sums}
-        cuts = [(n, _without_sums(one, after)) for n, one in cuts]
     return tuple(sorted((one for _, one in cuts), key=lambda c: -_said(c)))
 
 
@@ -206,16 +203,6 @@ def _weaker(cut: CutClaim, before: set[str]) -> CutClaim:
         return text.startswith("(eq ") or LEAF.fullmatch(text) or (held and before.issuperset(VALUE.findall(text)))
 
     return cut.model_copy(update={"bounds": {text: span for text, span in cut.bounds.items() if follows(text)}})
-
-
-def _without_sums(cut: CutClaim, after: set[str]) -> CutClaim:
-    """Returns the cut without the ranges of values ``after`` the trees, unless a place holds one or a part of the sum.
-    Behind the cut such a range would put all trees, spelt out, into every question about their features."""
-    held = {name for text in cut.holds.values() for name in VALUE.findall(text)}
-    if any(name in after or not name.startswith("node.") for name in held):
-        return cut
-    kept = {t: s for t, s in cut.bounds.items() if t not in after or s[0] == s[1]}
-    return cut.model_copy(update={"bounds": kept})
 
 
 def _last(graph: Graph, places: set[int]) -> list[set[int]]:

@@ -174,4 +174,4 @@ def test_what_a_path_knows_of_a_sum_is_kept_beside_its_range() -> None:
     cut = Cut(LEAVES.pc, LEAVES.holds, {"tree.0": (10, 10), "tree.1": (5, 5)})
     found = judge(CODE, cut, program=clamped(Op.MIN, 18))
     known = found._knowing_sums(found._start((0, None)), found._free(0)).known
-    assert found.oracle.impossible(known.everything, known)
+    assert found.oracle.impossible(known.everything(), known)

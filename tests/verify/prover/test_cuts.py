@@ -106,23 +106,6 @@ def test_what_was_known_at_the_last_cuts_and_not_said_is_left_out() -> None:
     assert cuts_module._without_forgotten(run, [(3, everything)], [], []) == [(3, everything)]
 
 
-@pytest.mark.parametrize(
-    ("held", "kept"),
-    [
-        ("node.1", ["node.1", "node.3"]),
-        ("(+ node.2 1)", ["node.1", "node.2", "node.3"]),  # a place holds what its range is about
-        ("sum.1", ["node.1", "node.2", "node.3"]),
-        ("tree.0", ["node.1", "node.2", "node.3"]),
-    ],
-)
-def test_ranges_of_what_follows_from_the_trees_are_left_out_where_no_place_holds_any(
-    held: str, kept: list[str]
-) -> None:
-    """Nodes 2 and 3 follow from the trees; a number, as node 3 has, is no range."""
-    cut = CutClaim(pc=0, holds={"x5": held}, bounds={"node.1": [0, 9], "node.2": [0, 9], "node.3": [7, 7]})
-    assert list(cuts_module._without_sums(cut, {"node.2", "node.3"}).bounds) == kept
-
-
 def chosen() -> Program:
     """4: a > b; 5: c > b; 6: one of both; 7: a, or b where one of both."""
     b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
