@@ -47,6 +47,11 @@ HEADING = (
 )
 
 
+def times_faster(link_gbps: int) -> float:
+    """Returns the factor by which the simulated path is faster and shorter."""
+    return link_gbps * 1000 / LINE_MBPS
+
+
 class Integers(NamedTuple):
     """Integers that set a window: what their header is emitted from, and they in the simulator."""
 
@@ -57,15 +62,15 @@ class Integers(NamedTuple):
 
     @property
     def faster(self) -> float:
-        """Returns how many times the simulator's path is as fast and as short."""
-        return self.link_gbps * 1000 / LINE_MBPS
+        """Returns ``times_faster`` of its links."""
+        return times_faster(self.link_gbps)
 
 
 def nscc() -> Integers:
     """Returns NSCC for the path of the example, 12.5 times as fast in the simulator."""
     algorithm, link_gbps = load_algorithm(SETTINGS), 1
     # The document's step grows with the RTT; the simulated path is as much shorter.
-    steps = algorithm.proportional_step * link_gbps * 1000 / LINE_MBPS
+    steps = algorithm.proportional_step * times_faster(link_gbps)
     faster = algorithm.model_copy(update={"proportional_step": steps})
     return Integers("NSCC", SETTINGS, interpreted(faster), link_gbps)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from drawing import ACTIONS, FEATURES, make_student, with_window
 
-from decision.ir.forest import oblivious
+from decision.ir.forest import Node, oblivious
 from decision.policy.student import Student
 
 C99 = ("cc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wpedantic", "-Werror")
@@ -19,8 +19,10 @@ def compiled(source: str, include: Path, place: Path, compiler: tuple[str, ...] 
     return place / "main"
 
 
-def learnt_student() -> Student:
-    """A policy that scales a rate and sets a window by it."""
-    trees = tuple(oblivious(((0, 900), (1, 60_000)), (-9000, -300, -400, -2000)[:: 1 if k else -1]) for k in range(3))
+FALLING = tuple(oblivious(((0, 900), (1, 60_000)), (-9000, -300, -400, -2000)[:: 1 if k else -1]) for k in range(3))
+
+
+def learnt_student(trees: tuple[Node, ...] = FALLING) -> Student:
+    """A policy that scales a rate and sets a window by it. Its trees compare the last action and the congestion."""
     features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
     return with_window(make_student(features, ACTIONS[0], trees, window=2))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from drawing import ACTIONS, FEATURES, make_student, with_window
+from host_header import learnt_student
 
 from decision.ir.forest import oblivious
 from rlcc import cli
@@ -97,9 +97,8 @@ def test_observing_counts_what_enforcing_would_hold_back(firmware: Path, program
 @pytest.fixture(scope="module")
 def learnt(emitted, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A policy that raises its rate where its path is not congested."""
-    features = [FEATURES[kind] for kind in ("previous_action", "rl_cc_congestion")]
-    student = make_student(features, ACTIONS[0], (oblivious(((1, 60_000),), (3000, -3000)),), window=2)
-    out: Path = emitted(with_window(student), tmp_path_factory.mktemp("learnt"), target="host")
+    student = learnt_student((oblivious(((1, 60_000),), (3000, -3000)),))
+    out: Path = emitted(student, tmp_path_factory.mktemp("learnt"), target="host")
     return out
 
 
