@@ -9,8 +9,7 @@ from collections.abc import Generator
 
 import pytest
 
-THRESHOLDS = (20_000, 10, 10)
-"""New objects before a collection, and collections of a generation before one of the next."""
+from rlcc.cli import COLLECTION
 
 
 @pytest.hookimpl(wrapper=True)
@@ -21,4 +20,4 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
-        gc.set_threshold(*THRESHOLDS)
+        gc.set_threshold(*COLLECTION)
