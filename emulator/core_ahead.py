@@ -15,26 +15,22 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
+from multiprocessing.context import SpawnProcess
 
 from decision.artefact.errors import InputError
 from emulator.core import Progress, built_core, is_built
 from emulator.profile import Core
 
 NICENESS = 10
-"""Of the build: a simulation gets nine times its share of a processor."""
+"""The build's: a simulation gets nine times its share of a processor."""
 
 
 @contextmanager
 def built_ahead(core: Core) -> Iterator[Callable[[Progress], None]]:
     """Yields a function that waits until the build has ended. A build that fails says nothing here: whoever needs the
     core builds it (emulator.core), and gets its error."""
-    if parent_process() is not None or not _to_build(core):  # a script without a main guard runs again in the child
-        yield lambda progress: None
-        return
-    process = get_context("spawn").Process(target=_build, args=(core,), daemon=True)  # a fork would copy locks
-    try:
-        process.start()
-    except OSError:
+    process = _started(core) if _to_build(core) else None
+    if process is None:
         yield lambda progress: None
         return
 
@@ -51,11 +47,22 @@ def built_ahead(core: Core) -> Iterator[Callable[[Progress], None]]:
 
 
 def _to_build(core: Core) -> bool:
-    """Whether the core is missing in the cache, and can be built here."""
+    """Whether the core is missing in the cache, and can be built here; not in the child, in which a script without a
+    main guard runs again."""
     try:
-        return not is_built(core)
+        return parent_process() is None and not is_built(core)
     except InputError:
         return False
+
+
+def _started(core: Core) -> SpawnProcess | None:
+    """Returns the process that builds the core; None where the system starts none."""
+    process = get_context("spawn").Process(target=_build, args=(core,), daemon=True)  # a fork would copy locks
+    try:
+        process.start()
+    except OSError:
+        return None
+    return process
 
 
 def _build(core: Core) -> None:
