@@ -130,15 +130,15 @@ $(shell rm -rf $(STAMPS))
 endif
 endif
 
-# A pip that installs into another environment. Where Python has none, the environment gets one of its own, in 6 CPU s.
 INSTALL_UV := install --quiet --disable-pip-version-check --require-hashes --only-binary :all:
+# A pip that installs into another environment. Where Python has none, the environment gets one of its own, in 6 CPU s.
 PIP_SERVES := import pip; raise SystemExit(tuple(map(int, pip.__version__.split(".")[:2])) < (22, 3))
 
 $(STAMPS)/installer: requirements/installer.lock requirements/system.sh
 	@python=$$(sh requirements/system.sh) && echo "setup: .venv with $$python" && \
 	  "$$python" -m venv --clear --without-pip $(VENV) && \
 	  if "$$python" -c '$(PIP_SERVES)' 2>/dev/null; then "$$python" -m pip --python $(BIN)/python $(INSTALL_UV) -r $<; \
-  else $(BIN)/python -m ensurepip >/dev/null && $(BIN)/python -m pip $(INSTALL_UV) -r $<; fi
+	  else $(BIN)/python -m ensurepip >/dev/null && $(BIN)/python -m pip $(INSTALL_UV) -r $<; fi
 	@mkdir -p $(STAMPS) && echo '$(CURDIR)' >$@
 
 $(STAMPS)/build: requirements/build.lock $(STAMPS)/installer
