@@ -7,7 +7,7 @@ from typing import Any
 
 from codegen.batch import ROWS
 from codegen.body import Body, as_they_came
-from codegen.dividing import DividingPrinter
+from codegen.host_printer import HostPrinter
 from codegen.identity import PREFIX, prefixed, words
 from codegen.kernel import kernel_of
 from codegen.layout import context_layout, structures
@@ -67,7 +67,7 @@ def render(source: Source, targets: tuple[Target, ...], name: str, limit: int, f
     for target in targets:
         if target.divides:
             whole = source.body.lower(source.program, Options(without=("idle",)))  # divisions as the program has them
-            alike |= _decision(source, DividingPrinter(whole, source.body.physical()))
+            alike |= _decision(source, HostPrinter(whole, source.body.physical()))
         place_of = folder / target.name if name == ALL else folder
         place_of.mkdir(exist_ok=True)
         own = {"target": target.name, "counters": counters_kept(target, used), "context_limit": target.context_bytes}

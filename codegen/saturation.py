@@ -42,6 +42,34 @@ def saturations(program: Program, uses: Mapping[int, int], needed: Iterable[int]
     return matched
 
 
+@dataclass(frozen=True)
+class Excess:
+    """How far ``x`` is above ``y``, 0 where it is not, of nodes of 32 bits; ``inner``: the nodes of the difference and
+    of its limit, which nobody else asks for."""
+
+    x: int
+    y: int
+    inner: tuple[int, int]
+
+
+def excesses(program: Program, uses: Mapping[int, int], needed: Iterable[int]) -> dict[int, Excess]:
+    """Returns the excesses by the node of the choice: (x > y) ? min(x - y, limit) : 0. The limit gives the difference a
+    range where it wraps, and never holds where it is taken."""
+    nodes, written, matched = program.nodes, set(program.outputs), {}
+    for number in needed:
+        if nodes[number].op is not Op.SELECT:
+            continue
+        condition, held, other = nodes[number].args
+        difference, limit = _with_constant(program, held, Op.MIN)
+        if difference < 0 or nodes[difference].op is not Op.WRAP_SUB or nodes[condition].op is not Op.GT:
+            continue
+        x, y = nodes[difference].args
+        same = nodes[condition].args == (x, y) and (nodes[other].low, nodes[other].high) == (0, 0)
+        if same and limit >= nodes[x].high and all(uses[n] == 1 and n not in written for n in (held, difference)):
+            matched[number] = Excess(x, y, (held, difference))
+    return matched
+
+
 def _with_constant(program: Program, number: int, op: Op) -> tuple[int, int]:
     """The operand and the constant of a node of this operator; (-1, -1) of another."""
     node = program.nodes[number] if number >= 0 else None

@@ -6,7 +6,7 @@ python -m bench.nscc [--events N] [--out FILE]
 import argparse
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -35,7 +35,9 @@ PAGE = ROOT / "docs" / "results" / "nscc.md"
 DOCUMENT = ROOT / "docs" / "window" / "nscc.toml"
 PROFILE = "ibex-small"
 SPEED = ROOT / "bench" / "host_speed.c"
-RUNS = 5
+RUNS = 21
+AIM = 20
+"""ns an acknowledgement."""
 SEEDS = range(8)
 NETWORKS = {
     "25 Gb/s, 8 us, 1 KiB": NsccPath(1024, 25 * 10**9, 8_000),
@@ -81,8 +83,8 @@ def cost() -> NsccCost:
     )
 
 
-def speed() -> dict[str, float]:
-    """Returns the median of CPU ns an acknowledgement by the target `host` (``nscc``) and by Swift in doubles."""
+def speed() -> dict[str, list[float]]:
+    """Returns CPU ns an acknowledgement, a run each, by the target `host` (``nscc``) and by Swift in doubles."""
     found: dict[str, list[float]] = {}
     with TemporaryDirectory() as place:
         folder, binary = Path(place) / "firmware", Path(place) / "speed"
@@ -93,7 +95,7 @@ def speed() -> dict[str, float]:
             for line in text.splitlines():
                 name, nanoseconds, _ = line.split()
                 found.setdefault(name, []).append(float(nanoseconds))
-    return {name: median(values) for name, values in found.items()}
+    return found
 
 
 def row(name: str, found: NsccComparison) -> list[str]:
@@ -109,7 +111,16 @@ def row(name: str, found: NsccComparison) -> list[str]:
     ]
 
 
-def page(found: dict[str, NsccComparison], costs: NsccCost, host: dict[str, float], command: str) -> str:
+def _speeds(name: str, runs: list[float]) -> list[str]:
+    return [name, f"{min(runs):.1f}", f"{median(runs):.1f}"]
+
+
+def _aim(runs: list[float]) -> str:
+    met = "met" if median(runs) <= AIM else "met by the fastest run alone" if min(runs) <= AIM else "not met"
+    return f"The aim of {AIM} ns an acknowledgement is {met}."
+
+
+def page(found: dict[str, NsccComparison], costs: NsccCost, host: Mapping[str, list[float]], command: str) -> str:
     """The page as Markdown."""
     head = ["network, base RTT, packet", "events", "unequal to exact", "median", "99 %", "largest", "other rule"]
     names = sorted({name for each in found.values() for name in each.branches})
@@ -161,10 +172,11 @@ the floats grow by all that is pending. The rest remains pending.
 
 ## On a host
 The target `host` ([NSCC in host software](../how-to/windows.md#in-host-software)) is compiled by `cc -O2`. A call of
-`rlcc_host_sent` and one of `rlcc_host_acknowledged` take {host["nscc"]:.0f} ns of CPU. On the same
-acknowledgements, Swift in doubles takes {host["swift"]:.0f} ns (`bench/host_speed.c`, without loss, pacing and flow
-scaling). Each figure is the median of {RUNS} runs.
-The aim of 20 ns an acknowledgement is {"met" if host["nscc"] <= 20 else "not met"}.
+`rlcc_host_sent` and one of `rlcc_host_acknowledged` make an acknowledgement. Swift in doubles takes the same ones,
+without loss, pacing and flow scaling (`bench/host_speed.c`, {RUNS} runs in turn).
+
+{table(["CPU ns an acknowledgement", "fastest run", "median"], [_speeds(*each) for each in host.items()])}
+{_aim(host["nscc"])} What else runs on the processor makes a run slower, never faster.
 """
 
 

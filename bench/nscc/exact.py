@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import floor
 
 CLOCK = 2**32
+COUNTS = 2**32
 GAIN = Fraction(53687091, 2**32)
 GAMMA = Fraction(13421773, 2**24)
 LARGEST_CUT = Fraction(1, 2)
@@ -17,7 +18,7 @@ MOST_DELAY = 2**24 - 1
 MOST_ACKED = 2**22 - 1
 MOST_WINDOW = 2**26 - 1
 MOST_LOST = 2**24 - 1
-MOST_COUNT = 2**31 - 1
+MOST_PENDING = 2**31 - 1
 STEP_LIMIT = 2**20 - 1
 SETTLED = 2**27 - 1
 PENDING_UNIT = 2**11
@@ -81,7 +82,8 @@ class ExactFlow:
     ignored: int = 0
     looked: int = 0
     arrived: int = 0
-    lost: int = 0
+    lost: bool = False
+    """Whether bytes were lost since quick adapt."""
     undelayed: int = 0
     pending: Fraction = Fraction(0)
     decreased: int = 0
@@ -99,7 +101,7 @@ class ExactFlow:
             context["ignored"],
             context["looked_ns"],
             context["arrived"],
-            context["lost_bytes"],
+            context["has_lost"] > 0,
             context["undelayed"],
             Fraction(context["pending"]) * PENDING_UNIT,
             context["decreased_ns"],
@@ -115,7 +117,7 @@ class ExactFlow:
             "ignored": self.ignored,
             "looked_ns": self.looked,
             "arrived": self.arrived,
-            "lost_bytes": self.lost,
+            "has_lost": int(self.lost),
             "undelayed": self.undelayed,
             "pending": whole(self.pending / PENDING_UNIT),
             "decreased_ns": self.decreased,
@@ -146,12 +148,8 @@ def decide(flow: ExactFlow, event: WindowEvent, numbers: Numbers) -> ExactFlow:
     flow = replace(
         flow,
         window=bounded(Fraction(numbers.window_max) if new else flow.window),
-        lost=min(flow.lost, MOST_COUNT),
         ignored=min(flow.ignored, numbers.window_max),
-        arrived=min(flow.arrived, MOST_COUNT),
-        undelayed=min(flow.undelayed, SETTLED),
-        pending=min(flow.pending, Fraction(MOST_COUNT) * PENDING_UNIT),
-        unadjusted=min(flow.unadjusted, MOST_COUNT),
+        pending=min(flow.pending, Fraction(MOST_PENDING) * PENDING_UNIT),
     )
     base = min(numbers.base_rtt, MOST_DELAY)
     acked, lost = min(event.acked, MOST_ACKED), sum(min(part, MOST_LOST) for part in event.lost)
@@ -164,10 +162,11 @@ def decide(flow: ExactFlow, event: WindowEvent, numbers: Numbers) -> ExactFlow:
     mean = averaged(flow.mean, sample)
 
     ignored = max(flow.ignored - acked - lost, 0)
-    arrived = flow.arrived + acked
+    arrived = (flow.arrived + acked) % COUNTS
     skips = (marked or lost > 0) and ignored > 0
     looks = not skips and (event.now - flow.looked) % CLOCK > base + numbers.target
-    hard = flow.lost + lost > 0 or delay > numbers.quick_delay
+    has_lost = flow.lost or lost > 0
+    hard = has_lost or delay > numbers.quick_delay
     adapts = looks and not new and hard and arrived < numbers.quick_gate
     after = replace(
         flow,
@@ -175,8 +174,8 @@ def decide(flow: ExactFlow, event: WindowEvent, numbers: Numbers) -> ExactFlow:
         ignored=min(event.in_flight, MOST_WINDOW) if adapts else ignored,
         looked=event.now if looks else flow.looked,
         arrived=0 if looks else arrived,
-        lost=0 if adapts else flow.lost + lost,
-        unadjusted=flow.unadjusted + acked,
+        lost=has_lost and not adapts,
+        unadjusted=(flow.unadjusted + acked) % COUNTS,
     )
     if skips or adapts:
         branches.add("adapts" if adapts else "skips")
@@ -201,7 +200,7 @@ def decide(flow: ExactFlow, event: WindowEvent, numbers: Numbers) -> ExactFlow:
     elif not marked:
         fast = False
         if delay < FAST_DELAY:
-            undelayed = min(flow.undelayed + acked, SETTLED)
+            undelayed = min((flow.undelayed + acked) % COUNTS, SETTLED)
             fast = undelayed > flow.window
             after = replace(after, undelayed=SETTLED if fast else undelayed)
         else:

@@ -25,6 +25,7 @@ Bounds, for every bit pattern of event and context, and parameters within their 
     delay         at most 16.8 ms; an RTT of 0 was not timed and counts as one at the target, in a loss as the base RTT
     acknowledged  at most 4 MiB an event, whatever was sent
     lost          at most 16 MiB an event and kind
+    counts        of bytes wrap after 4 GiB; what is pending is held to 2^31 units
     clock         one that goes back expires a timer at once, or delays it by one period: no flow is stuck
 
 An event that acknowledges and loses is a loss whose acknowledged bytes count as arrived. A new flow's timers start at
@@ -57,7 +58,7 @@ DRAINED_SHIFT = 2
 MAX_ACKED = (1 << 22) - 1
 MAX_LOST = (1 << 24) - 1
 MAX_RTT_NS = (1 << 25) - 1
-MAX_COUNT = (1 << 31) - 1
+MAX_PENDING = (1 << 31) - 1
 SETTLED = (1 << 27) - 1
 """Count of undelayed bytes above every window: the flow increases fast until it meets a delay."""
 PENDING_SHIFT = 11
@@ -168,6 +169,10 @@ class _Operations:
     def plus(self, x: int, y: int, name: str = "", note: str = "") -> int:
         return self.op(Op.ADD, x, y, name=name, note=note)
 
+    def wrapping(self, x: int, y: int, name: str = "", note: str = "") -> int:
+        """(x + y) mod 2^32."""
+        return self.since(x, self.since(self.b.const(0), y), name, note)
+
     def since(self, later: int, earlier: int, name: str = "", note: str = "") -> int:
         return self.op(Op.WRAP_SUB, later, earlier, name=name, note=note)
 
@@ -207,9 +212,14 @@ def nscc_program() -> Program:
     base = n.at_most(b.param("path_rtt_ns"), MAX_DELAY_NS, "base_ns")
     target = n.at_most(b.param("target_delay_ns"), MAX_DELAY_NS, "target_ns")
 
+    smallest = n.at_most(mtu, MAX_WINDOW_BYTES, "smallest_bytes")
+    most = n.op(Op.MAX, n.at_most(largest, MAX_WINDOW_BYTES), smallest, name="largest_bytes")
+
+    def capped(window: int, name: str) -> int:
+        return n.op(Op.MIN, most, window, name=name)
+
     def bounded(window: int, name: str, note: str = "") -> int:
-        held = n.op(Op.MIN, n.at_most(largest, MAX_WINDOW_BYTES, "largest_bytes"), window, name=f"{name}_capped")
-        return n.op(Op.MAX, held, n.at_most(mtu, MAX_WINDOW_BYTES, "smallest_bytes"), name=name, note=note)
+        return n.op(Op.MAX, capped(window, f"{name}_capped"), smallest, name=name, note=note)
 
     stored = b.state_in("window_bytes", "uint32", "window; 0 = new flow")
     new = n.no(stored, "is_new_flow")
@@ -218,9 +228,6 @@ def nscc_program() -> Program:
     def timer(name: str, note: str) -> tuple[int, int]:
         kept = b.state_in(f"{name}_ns", "uint32", note)
         return kept, n.since(now, kept, f"since_{name}", "wraps")
-
-    def count(name: str, most: int, note: str) -> int:
-        return n.at_most(b.state_in(name, "uint32", note), most, f"{name}_before")
 
     acked = n.at_most(b.event("acked_bytes"), MAX_ACKED, "acked", "at most 4 MiB an event")
     lost = zero
@@ -257,18 +264,19 @@ def nscc_program() -> Program:
     looked, since_looked = timer("looked", "ns, wraps: when quick adapt looked last")
     due = n.above(since_looked, n.plus(base, target), "look_due")
     looks = n.both(due, n.no(skipped), "looks")
-    arrived = n.plus(count("arrived", MAX_COUNT, "bytes acknowledged since then"), acked, "arrived_now")
-    lost_now = n.plus(count("lost_bytes", MAX_COUNT, "bytes lost since quick adapt"), lost, "lost_now")
-    hard = n.either(n.above(lost_now, zero), n.above(delay, b.param("quick_delay_ns")), "hard")
+    arrived = n.wrapping(b.state_in("arrived", "uint32", "bytes acknowledged since then"), acked, "arrived_now")
+    lost_before = b.state_in("has_lost", "uint32", "not 0: bytes were lost since quick adapt")
+    has_lost = n.either(n.above(lost_before, zero), loses, "has_lost_now")
+    hard = n.either(has_lost, n.above(delay, b.param("quick_delay_ns")), "hard")
     few = n.above(b.param("quick_gate_bytes"), arrived, "few_arrived")
     adapts = n.both(n.both(looks, n.no(new)), n.both(hard, few), "adapts")
     done = n.either(skipped, adapts, "done")
 
     # The four cases; those that increase add to what is pending.
     raises = n.no(marked, "raises")
-    undelayed = count("undelayed", SETTLED, "bytes acknowledged without delay, in a row")
+    undelayed = b.state_in("undelayed", "uint32", "bytes acknowledged without delay, in a row")
     empty = n.both(n.both(raises, early), n.above(b.const(FAST_DELAY_NS), delay), "empty", "no queue at all")
-    row = n.at_most(n.plus(undelayed, acked), SETTLED)
+    row = n.at_most(n.wrapping(undelayed, acked), SETTLED)
     fast = n.both(empty, n.above(row, window), "fast", "a whole window came back without delay")
     row = n.choose(fast, b.const(SETTLED), row, "undelayed_row")
     room = n.over(target, delay, "room_ns")
@@ -276,7 +284,9 @@ def nscc_program() -> Program:
     step = n.choose(early, step, n.at_most(b.param("fair_bytes"), MAX_STEP), "step_bytes")
     slow = n.both(raises, n.no(fast), "slow")
     gained = n.high(acked, 9, b.add(Op.SHL, (step,), 12), "gained", "2^11 bytes^2")
-    pending = count("pending", MAX_COUNT, "increase to come, 2^11 bytes^2")
+    pending = n.at_most(
+        b.state_in("pending", "uint32", "increase to come, 2^11 bytes^2"), MAX_PENDING, "pending_before"
+    )
     pending_now = n.plus(pending, n.choose(slow, gained, zero), "pending_now")
     ends_fast = n.choose(marked, late, n.both(early, n.no(empty)), "ends_fast")
     undelayed_now = n.choose(empty, row, n.choose(ends_fast, zero, undelayed), "undelayed_now")
@@ -296,13 +306,15 @@ def nscc_program() -> Program:
         note="of the mean",
     )
     share = n.at_most(n.op(Op.MUL, excess, b.const(GAMMA_Q24)), MAX_CUT_Q32, "cut_q32", "at most a half")
-    cut = n.since(window, n.high(window, 0, share), "window_cut")
+    cut = n.since(window, n.high(window, 0, share))
     faster = n.plus(window, n.high(acked, 8, b.param("fast_share_q24")))
-    stepped = bounded(n.choose(cuts, cut, n.choose(fast, faster, window)), "window_stepped")
+    stepped = n.choose(fast, capped(faster, "window_faster"), window)
+    stepped = n.choose(cuts, bounded(cut, "window_cut"), stepped, "window_stepped")
 
     # Pending increases take effect after some bytes, or a base RTT.
     adjusted, since_adjusted = timer("adjusted", "ns, wraps: when the steady increase came last")
-    unadjusted = n.plus(count("unadjusted", MAX_COUNT, "bytes acknowledged since increases took effect"), acked)
+    unadjusted = b.state_in("unadjusted", "uint32", "bytes acknowledged since increases took effect")
+    unadjusted = n.wrapping(unadjusted, acked)
     adjusts = n.either(n.above(unadjusted, b.param("adjust_bytes")), n.above(since_adjusted, base), "adjusts")
     sixteenths = n.op(Op.MAX, b.add(Op.SHR, (stepped,), WINDOW_SHIFT), b.const(1), name="window_16", note="in 16 bytes")
     most_16 = MAX_WINDOW_BYTES >> WINDOW_SHIFT
@@ -310,7 +322,7 @@ def nscc_program() -> Program:
     rest = n.since(pending_now, n.op(Op.MUL, growth, sixteenths), "pending_rest")
     steady = n.choose(n.above(base, since_adjusted), zero, n.at_most(b.param("steady_bytes"), MAX_STEP), "steady")
     grown = n.plus(n.plus(stepped, b.add(Op.SHL, (growth,), GROWTH_SHIFT)), steady)
-    grown = bounded(grown, "window_grown")
+    grown = capped(grown, "window_grown")
 
     shrunk = bounded(n.over(window, lost), "window_shrunk", "less what was lost")
     risen = n.choose(adjusts, grown, stepped)
@@ -327,7 +339,7 @@ def nscc_program() -> Program:
     b.state_out("mean_q8", mean_q8)
     b.state_out("ignored", n.choose(adapts, n.at_most(b.event("in_flight_bytes"), MAX_WINDOW_BYTES), left))
     b.state_out("arrived", n.choose(looks, zero, arrived))
-    b.state_out("lost_bytes", n.choose(adapts, zero, lost_now))
+    b.state_out("has_lost", n.choose(adapts, zero, has_lost))
     b.state_out("undelayed", n.choose(acks, undelayed_now, undelayed))
     b.state_out("pending", n.choose(done, zero, n.choose(loses, pending, n.choose(adjusts, rest, pending_now))))
     b.state_out("unadjusted", n.choose(n.either(done, settles), zero, unadjusted))

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from codegen.dividing import DividingPrinter
 from codegen.guards import Guard, guards
+from codegen.host_printer import HostPrinter
 from codegen.lower import Options
 from codegen.passes.program import lower_program
 from decision.ir.forest import Forest
@@ -97,7 +97,7 @@ def test_takers_of_a_result_stand_behind_its_block(same: bool) -> None:
 @chains
 def test_every_name_is_declared_before_it_is_read(same: bool) -> None:
     lowered = lower_program(chained(same)[0], Options(without=("idle",)))
-    printer = DividingPrinter(lowered, lambda feature, threshold: "")
+    printer = HostPrinter(lowered, lambda feature, threshold: "")
     names, declared, conditions = set(printer.names.values()), set(), 0
     for line in (s.code for s in printer.statements()):
         head, _, value = line.partition(" = ")
@@ -115,7 +115,7 @@ def test_a_guard_that_spares_no_costly_node_is_none() -> None:
 @pytest.mark.parametrize(("taken", "blocks"), [("side", 1), ("sum", 0)])
 def test_the_printer_prints_a_block_a_guard(taken: str, blocks: int) -> None:
     lowered = lower_program(program(taken)[0], Options(without=("idle",)))
-    lines = [s.code for s in DividingPrinter(lowered, lambda feature, threshold: "").statements()]
+    lines = [s.code for s in HostPrinter(lowered, lambda feature, threshold: "").statements()]
     assert sum(line.startswith("if ") for line in lines) == blocks
     division = next(line for line in lines if " / " in line)
     assert division.startswith("    ") == (blocks == 1)

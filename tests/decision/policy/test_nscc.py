@@ -52,38 +52,49 @@ def test_the_window_stays_within_a_packet_and_the_largest(
     assert params["mtu_bytes"] <= window <= params["window_max_bytes"]
 
 
-def unbounded(program: Program) -> list[int]:
-    """Values that a window may take without being brought below the largest and then above the smallest."""
-    nodes, todo, found = program.nodes, list(program.results), []
-    while todo:
-        node = nodes[number := todo.pop()]
-        if node.op is Op.SELECT:
-            todo += node.args[1:]
-            continue
-        held, smallest = (nodes[a] for a in node.args[:2]) if node.op is Op.MAX else (node, node)
-        within = held.op is Op.MIN and nodes[held.args[0]].name == "largest_bytes"
-        if not within or smallest.name != "smallest_bytes":
-            found.append(number)
-    return found
+def unbounded(program: Program, number: int) -> set[int]:
+    """Values that the window ``number`` may take without a bound: the last steps of each bring it below the largest and
+    then above the smallest. A bounded window that grew needs the largest alone."""
+    nodes, node = program.nodes, program.nodes[number]
+    if node.op is Op.SELECT:
+        return unbounded(program, node.args[1]) | unbounded(program, node.args[2])
+    if node.op is Op.ADD:
+        return {number} if all(unbounded(program, part) for part in node.args) else set()
+    raised = node.op is Op.MAX and nodes[node.args[1]].name == "smallest_bytes"
+    held = nodes[node.args[0]] if raised else node
+    if held.op is not Op.MIN or nodes[held.args[0]].name != "largest_bytes":
+        return {number}
+    grown = held.args[1]
+    return set() if raised else unbounded(program, grown) if nodes[grown].op is Op.ADD else {number}
 
 
 def test_every_value_that_a_window_may_take_is_bounded() -> None:
-    """For every bit pattern: whatever a choice chooses, its last two steps are the bounds."""
-    assert unbounded(PROGRAM) == []
-    by_name = {node.name: node for node in PROGRAM.nodes}
-    for name, param in (("largest_bytes", "window_max_bytes"), ("smallest_bytes", "mtu_bytes")):
-        source, limit = (PROGRAM.nodes[a] for a in by_name[name].args)
+    """For every bit pattern, whatever a choice chooses."""
+    assert unbounded(PROGRAM, PROGRAM.result) == set()
+    nodes = {node.name: node for node in PROGRAM.nodes}
+    largest, floor = (PROGRAM.nodes[a] for a in nodes["largest_bytes"].args)
+    assert (nodes["largest_bytes"].op, floor) == (Op.MAX, nodes["smallest_bytes"])
+    for held, param in ((largest, "window_max_bytes"), (nodes["smallest_bytes"], "mtu_bytes")):
+        source, limit = (PROGRAM.nodes[a] for a in held.args)
         assert PROGRAM.key(source) == f"params.{param}"
         assert limit.imm >= next(s.settable[1] for s in PROGRAM.interface.params if s.name == param and s.settable)
 
 
-@pytest.mark.parametrize("name", ["window_grown", "window_shrunk", "window_adapted", "window_before"])
+@pytest.mark.parametrize("name", ["window_cut", "window_shrunk", "window_adapted", "window_before"])
 def test_a_value_without_its_bounds_is_noticed(name: str) -> None:
     number = next(n for n, node in enumerate(PROGRAM.nodes) if node.name == name)
     held = PROGRAM.nodes[PROGRAM.nodes[number].args[0]]
     bare = replace(PROGRAM.nodes[number], op=Op.MAX, args=(held.args[1], PROGRAM.nodes[number].args[1]))
     mutant = replace(PROGRAM, nodes=(*PROGRAM.nodes[:number], bare, *PROGRAM.nodes[number + 1 :]))
-    assert unbounded(mutant) == [number]
+    assert number in unbounded(mutant, mutant.result)
+
+
+@pytest.mark.parametrize("name", ["window_grown", "window_faster"])
+def test_growth_beyond_the_largest_is_noticed(name: str) -> None:
+    number = next(n for n, node in enumerate(PROGRAM.nodes) if node.name == name)
+    bare = replace(PROGRAM.nodes[number], args=PROGRAM.nodes[number].args[::-1])
+    mutant = replace(PROGRAM, nodes=(*PROGRAM.nodes[:number], bare, *PROGRAM.nodes[number + 1 :]))
+    assert number in unbounded(mutant, mutant.result)
 
 
 def test_no_flow_is_stuck() -> None:

@@ -1,9 +1,12 @@
-"""The printer for machines that divide: a quotient that the program finds bit by bit is printed as one division.
+"""The printer for host software: the same values, in the form that a host's compiler makes short.
 
     const uint32_t growth = ((window_16 << 10U) > pending_now) ? pending_now / window_16 : 1024U;
+    const uint32_t room_ns = (target_ns > delay_ns) ? target_ns - delay_ns : 0U;
+    const uint32_t done = skipped | adapts;
 
-The divisor is at least 1 and the shifted dividend fits into 32 bits (decision/ir/quotients.py), for every input. A
-division whose result is not taken is not made (codegen/guards.py).
+A quotient that the program finds bit by bit is one division. The divisor is at least 1 and the shifted dividend fits
+into 32 bits (decision/ir/quotients.py), for every input. A division whose result is not taken is not made
+(codegen/guards.py). Conditions are joined without branches, which a core's proof could not follow.
 """
 
 from collections.abc import Sequence
@@ -12,13 +15,14 @@ from codegen.ctypes99 import U32, literal, type_of
 from codegen.guards import Guard, guards
 from codegen.passes.program import LoweredProgram
 from codegen.printer import Printer
+from codegen.saturation import excesses
 from codegen.trees_c import Physical, Statement
 from decision.ir.program import Node, Op
 from decision.ir.quotients import Division, division_of
 
 
-class DividingPrinter(Printer):
-    """Prints one lowered program for a machine with a divider."""
+class HostPrinter(Printer):
+    """Prints one lowered program for a machine with a divider and conditional moves."""
 
     def __init__(self, lowered: LoweredProgram, physical: Physical) -> None:
         self._divisions: dict[Node, Division] = {}
@@ -26,13 +30,22 @@ class DividingPrinter(Printer):
             if node.op is Op.SELECT and (division := division_of(lowered.program, number)) is not None:
                 self._divisions[node] = division
         super().__init__(lowered, physical)
+        self._excesses = excesses(self.program, self._uses, self._needed())
+        self._within |= {n for excess in self._excesses.values() for n in excess.inner}
 
     def _operands(self, node: Node) -> list[int]:
         division = self._divisions.get(node)
         return super()._operands(node) if division is None else [division.count, division.over]
 
     def _expression(self, number: int) -> str:
-        division = self._divisions.get(self.program.nodes[number])
+        node = self.program.nodes[number]
+        if (excess := self._excesses.get(number)) is not None:
+            x, y = self._value(excess.x, U32), self._value(excess.y, U32)
+            return f"{self._condition(node.args[0])} ? {x} - {y} : 0U"
+        if node.op in (Op.MIN, Op.MAX) and self._decides(number):
+            first, second = (self._value(argument, U32) for argument in node.args)
+            return f"{first} {'&' if node.op is Op.MIN else '|'} {second}"
+        division = self._divisions.get(node)
         if division is None:
             return super()._expression(number)
         count, over = self._value(division.count, U32), self._value(division.over, U32)
