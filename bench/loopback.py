@@ -2,7 +2,7 @@
 
     python -m bench.loopback [--learnt RUN] [--runs N] [--seconds N] [--out FILE]
 
-``RUN`` is a folder of `rlcc run docs/window/robust-window.toml`, with its student and firmware. The simulator's links
+``RUN`` is a folder of `rlcc run recipes/robust-window.toml`, with its student and firmware. The simulator's links
 have whole gigabits a second, and learnt policies read RTTs of microseconds. There the path is so many times as fast and
 as short, and holds as many bytes. The example runs in real time: it needs a C compiler and an idle machine.
 """
@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.loopback", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--learnt", type=Path, metavar="RUN", help="a finished run of docs/window/robust-window.toml")
+    parser.add_argument("--learnt", type=Path, metavar="RUN", help="a finished run of recipes/robust-window.toml")
     parser.add_argument("--runs", type=int, default=10, help="runs of each, by other seeds in the simulator (10)")
     parser.add_argument("--seconds", type=int, default=4, help="length of a run (4)")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
