@@ -16,13 +16,21 @@ from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.probes import Probes
 from netsim import _core, topology
-from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute, by_name
+from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
 from netsim.cohorts import MAX_COHORTS, Cohort, Configs, End, Wire, facts_of_site, whole_ps
 from netsim.engines import Engines
 from netsim.failures import changes
 from netsim.mixes import Mix, Steering, parts_of
 from netsim.network import LATEST_PS, MS, NS, SELECTIVE_REPEAT, Network
-from netsim.policies import DeciderPolicy, NativePolicy, has_windows, interface_of, once_per_rtt_of, probes_of
+from netsim.policies import (
+    DeciderPolicy,
+    NativePolicy,
+    has_windows,
+    interface_of,
+    like_baseline,
+    once_per_rtt_of,
+    probes_of,
+)
 from netsim.scenarios import Scenario
 from netsim.sites import Paths, SiteFacts, WindowPaths
 from netsim.splitmix import keys
@@ -180,19 +188,13 @@ def ends(network: Network, spec: Steering | None, outside: Interface, fabric: To
     core.selective_repeat = net.selective_repeat
     core.probe_a_context = net.probe_a_context and once_per_rtt_of(spec)
     core.ack_each_packet = ACKED in (outside if spec is None else flows_interface(spec)).event_names
-    like = _like(spec)
+    like = like_baseline(spec)
     if like is not None:
         core.ack_each_packet = like.acknowledge == "packet"
         core.telemetry = like.needs_int
         core.selective_repeat |= like.transport == SELECTIVE_REPEAT
         core.send_cnps = like.cnp_interval_ps is not None
     return core
-
-
-def _like(spec: Steering | Mix | None) -> BaselineSpec | None:
-    """Returns the baseline whose marking, bursts and acknowledgements flows have: flows with windows those of NSCC.
-    None where they send probes."""
-    return by_name("nscc") if has_windows(spec) else spec if isinstance(spec, BaselineSpec) else None
 
 
 def refuse_long_flows(name: str, ends: Sequence[End]) -> None:
@@ -321,7 +323,7 @@ def fitted(network: Network, spec: Steering | Mix | None, fabric: Topology) -> N
         marked = fitted(network, spec.marking(0), fabric)
         names = ("ecn_min_bytes", "ecn_max_bytes", "ecn_max_probability", "mark_at_dequeue")
         return replace(network, **{name: getattr(marked, name) for name in names})
-    like = _like(spec)
+    like = like_baseline(spec)
     if like is None:
         return probed(network, probes_of(spec))
     like = like.at(_facts(fabric, network))

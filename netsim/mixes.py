@@ -18,7 +18,7 @@ from netsim.baselines import BaselineSpec, MaxMinSpec
 from netsim.cohorts import whole_ps
 from netsim.metric_names import PARTS
 from netsim.network import MAX_CLASSES
-from netsim.policies import PolicySpec, has_windows
+from netsim.policies import PolicySpec, like_baseline
 from netsim.splitmix import keys
 
 MIX_STREAM = 1 << 17
@@ -88,9 +88,8 @@ class Mix:
 
     def marking(self, klass: int) -> Steering | None:
         """The first of a class that brings thresholds of its own for its queue."""
-        of = [part.policy for part in self.parts if (part.klass or 0) == klass]
-        brings = (spec for spec in of if has_windows(spec) or (isinstance(spec, BaselineSpec) and spec.ecn is not None))
-        return next(brings, None)
+        of = (part.policy for part in self.parts if (part.klass or 0) == klass)
+        return next((spec for spec in of if (like := like_baseline(spec)) is not None and like.ecn is not None), None)
 
 
 def parts_of(spec: Steering | Mix | None) -> tuple[Steering | None, ...]:

@@ -50,6 +50,7 @@ from decision.policy.target import congestion_gain_q28, target_ratio
 from decision.policy.weights import TRIGGER
 from decision.policy.weights import shapes as weight_shapes
 from netsim import _core
+from netsim.baselines import BaselineSpec, by_name
 from netsim.programs import program_config
 from netsim.sites import Paths, SiteFacts, WindowPaths, device, has_agents
 
@@ -81,6 +82,12 @@ def interface_of(policy: object) -> Interface:
 def has_windows(policy: object) -> bool:
     """Returns whether its agents are flows with a window in bytes, which decide on each acknowledgement."""
     return interface_of(policy).site_name == FLOW_WINDOW.name
+
+
+def like_baseline(policy: object) -> BaselineSpec | None:
+    """Returns the baseline whose marking, bursts and acknowledgements flows have: flows with windows those of NSCC.
+    None where they send probes."""
+    return by_name("nscc") if has_windows(policy) else policy if isinstance(policy, BaselineSpec) else None
 
 
 def probes_of(policy: object) -> Probes | None:

@@ -38,8 +38,19 @@ CORE = (
     *("decider_compiled", "decider_core", "decider_fixed", "decider_native", "decider_program"),
 )
 DECISION = (
-    *("argmax", "documents", "errors", "expression", "forest", "formats", "interpret", "manifest", "model", "network"),
-    *("network_json", "tape", "weights", "actions/action", "actions/choice", "actions/level", "features/generic"),
+    *("artefact/documents", "artefact/errors", "artefact/manifest"),
+    *(
+        "ir/argmax",
+        "ir/expression",
+        "ir/forest",
+        "ir/formats",
+        "ir/interpret",
+        "ir/network",
+        "ir/network_json",
+        "ir/tape",
+    ),
+    *("policy/model", "policy/weights", "policy/actions/action", "policy/actions/choice", "policy/actions/level"),
+    "policy/features/generic",
 )
 DISTILL = ("dataset", "quantise", "state_samples")
 GENERIC = sorted(
@@ -80,6 +91,22 @@ EXCEPT = {
 }
 
 
+WINDOWS = {
+    "decision": ({"flow_window", "FLOW_WINDOW"}, {"flow_window.py", "nscc.py"}),
+    "netsim": (
+        {"flow_window", "FLOW_WINDOW", "WindowPaths", "has_windows", "WindowSite"},
+        {"window_site.cpp", "window_site.hpp"},
+    ),
+    "codegen": ({"flow_window", "HOST", "divides", "HostPrinter"}, {"host_printer.py"}),
+}
+"""Of flows with windows, by package: words of their interface, site and target, and the files that are theirs alone."""
+WINDOW_FILES = {
+    "decision": {"ir/interfaces/flow_rate.py", "policy/in_flight.py"},
+    "netsim": {"assembly.py", "policies.py", "sites.py"},
+    "codegen": {"render.py", "targets.py"},
+}
+
+
 def words_of(path: Path) -> set[str]:
     """Identifiers, and the words of texts, without comments and docstrings."""
     text = path.read_text()
@@ -114,6 +141,19 @@ def test_the_search_finds_what_it_looks_for() -> None:
     assert len(GENERIC) > 100
     assert {"flow"} <= words_of(ROOT / "netsim" / "core" / "flow_site.cpp")
     assert {"kmin_bytes"} <= words_of(ROOT / "netsim" / "core" / "queue_site.cpp")
-    assert {path.stem for path in GENERIC} >= set(CORE)
+    assert {path.stem for path in GENERIC} >= {*CORE, *DISTILL}
+    assert {f"{path.relative_to(ROOT / 'decision')}" for path in GENERIC if "decision" in path.parts} == {
+        f"{name}.py" for name in DECISION
+    }
     assert {"rate_q30", "response_ns"} <= words_of(ROOT / "decision" / "ir" / "interfaces" / "flow_rate.py")
     assert "docstring" not in words_of(Path(__file__)) - {"docstring"}
+
+
+@pytest.mark.parametrize("package", WINDOWS)
+def test_windows_are_known_to_few_files_besides_their_own(package: str) -> None:
+    words, own = WINDOWS[package]
+    place = ROOT / package
+    files = [path for path in place.rglob("*.*") if path.suffix in (".py", ".cpp", ".hpp") and path.name not in own]
+    naming = {f"{path.relative_to(place)}" for path in files if words & words_of(path)}
+    assert naming == WINDOW_FILES[package]
+    assert len(naming) <= 3
