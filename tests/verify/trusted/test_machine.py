@@ -1,7 +1,12 @@
 """The decoder against the specification's table, an emulator (unicorn), and the object-code check's own decoder."""
 
 import random
+import re
+import shutil
+import subprocess
 from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +16,9 @@ from reproducible import examples
 from emulator import riscv
 from emulator.elf import Image, LoadedSection
 from emulator.riscv import Kind
+from verify.trusted import machine
 from verify.trusted.calibrate_programs import encode
-from verify.trusted.machine import BRANCHES, ENCODINGS, IllegalInstruction, decode, decode_image
+from verify.trusted.machine import BRANCHES, ENCODINGS, LOADS, STORES, IllegalInstruction, decode, decode_image
 
 # The opcode map, written down a second time: opcode -> the funct3 (and funct7) that are instructions of a decision.
 ANY = None
@@ -129,6 +135,69 @@ def test_division_and_floats_are_refused_by_both() -> None:
     for word in (0x02B5_4533, 0x00B5_7553, 0x0000_0073):
         assert not accepted(word)
         assert riscv.decode(word.to_bytes(4, "little"), 0)[0].kind in {Kind.DIVIDE, Kind.FLOAT, Kind.SYSTEM}
+
+
+OBJDUMP = "riscv64-unknown-elf-objdump"
+OPERANDS = {
+    "lui": ("rd", "upper"), "auipc": ("rd", "upper"), "jal": ("rd", "target"), "jalr": ("rd", "imm", "rs1"),
+    **dict.fromkeys(BRANCHES, ("rs1", "rs2", "target")),
+    **dict.fromkeys(LOADS, ("rd", "imm", "rs1")),
+    **dict.fromkeys(STORES, ("rs2", "imm", "rs1")),
+}  # fmt: skip
+"""Fields in the order of assembly; of the others: rd, rs1 and rs2 or an immediate."""
+
+
+def words_of_32_bits(draws: int) -> list[int]:
+    """Every opcode, funct3 and funct7 of an instruction of 32 bits, each with ``draws`` other operands."""
+    rng = random.Random(2)
+    opcodes = [opcode for opcode in range(3, 128, 4) if opcode & 0x1C != 0x1C]
+    keys = (opcode | f3 << 12 | f7 << 25 for opcode in opcodes for f3 in range(8) for f7 in range(128))
+    return [key | rng.randrange(32) << 7 | rng.randrange(1024) << 15 for key in keys for _ in range(draws)]
+
+
+def as_read_by_binutils(words: list[int], place: Path) -> Iterator[dict[str, str | int]]:
+    """Yields name and fields of each word as the disassembler of the GNU binutils has them."""
+    place.write_bytes(b"".join(word.to_bytes(4, "little") for word in words))
+    command = [OBJDUMP, "-D", "-z", "-b", "binary", "-m", "riscv:rv32", "-M", "no-aliases,numeric", str(place)]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = re.findall(r"^ *([0-9a-f]+):\t([0-9a-f]{8}) +\t(\S+)(?:\t([^\s#]*))?", listing, re.MULTILINE)
+    assert [(int(at, 16), int(word, 16)) for at, word, _, _ in lines] == [(4 * n, w) for n, w in enumerate(words)]
+    for _, _, name, operands in lines:
+        found: dict[str, str | int] = {"name": name}
+        if name in ENCODINGS:
+            last = "rs2" if ENCODINGS[name][0] == "R" else "imm"
+            values = [int(text.removeprefix("x"), 0) for text in re.findall(r"x?-?(?:0x)?[0-9a-f]+", operands)]
+            found |= zip(OPERANDS.get(name, ("rd", "rs1", last)), values, strict=True)
+        yield found
+
+
+def differing(words: list[int], place: Path) -> list[int]:
+    """Words that binutils reads otherwise."""
+    wrong = []
+    for number, (word, theirs) in enumerate(zip(words, as_read_by_binutils(words, place), strict=True)):
+        try:
+            ours = machine.decode(word, 4 * number)
+        except IllegalInstruction:
+            reserved = theirs["name"] in ("slli", "srli", "srai") and word >> 25 & 1  # a shift by 32 or more, of RV64
+            same = theirs["name"] not in ENCODINGS or bool(reserved)
+        else:
+            fields = vars(ours) | {"target": ours.target, "upper": (ours.imm >> 12) & 0xFFFFF}
+            same = all(fields[name] == value for name, value in theirs.items())
+        wrong += [] if same else [word]
+    return wrong
+
+
+@pytest.mark.skipif(shutil.which(OBJDUMP) is None, reason="no RISC-V GCC, whose package brings the disassembler")
+def test_binutils_reads_every_encoding_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = words_of_32_bits(draws=2)
+    assert len(words) == 2 * 28 * 1024
+    assert differing(words, tmp_path / "words") == []
+    honest = machine._immediate
+    for form, bit in (("I", 11), ("S", 4), ("B", 11), ("U", 12), ("J", 19)):
+        broken = lambda word, kind, form=form, bit=bit: honest(word, kind) ^ (kind == form) << bit  # noqa: E731
+        monkeypatch.setattr(machine, "_immediate", broken)
+        wrong = {decode(word, 0).name for word in differing(words, tmp_path / "words")}
+        assert wrong == {name for name, (its, _, _) in ENCODINGS.items() if its == form}
 
 
 def image(code: bytes) -> Image:
