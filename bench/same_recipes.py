@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+from bench.recipes import SOURCE
 from bench.same_bytes import AVX512, ENVIRONMENTS, FOUND, as_on
 from decision.artefact.documents import load_json
 from decision.artefact.errors import InputError
@@ -34,8 +35,6 @@ from rlcc.reports.pages import table
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results" / "same-recipes.md"
 VERDICT = ("verdict", "verdict.json")
-SOURCE = "source.txt"
-"""In the folder of a run: the commit that it was made at."""
 MADE_ANEW = ("emulation", "certificate", "verdict", SOURCE)
 HEADING = (
     "recipe",

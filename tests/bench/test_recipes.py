@@ -49,6 +49,7 @@ def runs(tmp_path: Path) -> Path:
     with output.writing(tmp_path / "rl-cc/student", "student", parents={"teacher": teacher.hash}) as work:
         made.save(work)
     (tmp_path / "rl-cc/verdict").mkdir()
+    (tmp_path / "rl-cc" / recipes.SOURCE).write_text("commit 1")
     return tmp_path
 
 
@@ -65,7 +66,8 @@ def row(page: str) -> list[str]:
 
 def test_a_row_says_what_the_student_costs_and_whether_it_is_proved(runs: Path) -> None:
     page = written(runs, verdict())
-    assert row(page)[2:-1] == ["PASS", "2 of 2", "3", "2", "88", "93", "yes", "0.282", "1116", "1700", "8", "0.9"]
+    costs = ["PASS", "2 of 2", "3", "2", "88", "93", "yes", "0.282", "1116", "1700", "8", "0.9"]
+    assert row(page)[2:-1] == [*costs, "commit 1"]
     assert "| rl-cc  |       - |       -1.25% |" in page
     assert '\nPASS  policy "p"' in page
     assert "page: acc-groups, acc, " in page
@@ -85,3 +87,19 @@ def test_a_verdict_of_another_form_is_refused(runs: Path, capsys: pytest.Capture
     assert recipes.main(["rl-cc", "--runs", str(runs), "--out", str(runs / "page.md")]) == 2
     assert "verdict.json" in capsys.readouterr().err
     assert not (runs / "page.md").exists()
+
+
+def test_rows_of_recipes_that_are_not_named_stay(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = written(runs, verdict(passed=False))
+    (runs / "rl-cc").rename(runs / "acc")
+    page = runs / "page.md"
+    assert recipes.main(["acc", "--runs", str(runs), "--out", str(page)]) == 0
+    after = page.read_text()
+    assert row(after) == row(before)
+    for heading in (recipes.HEADING, recipes.OFF_HEADING):
+        assert [name.strip("[").partition("]")[0] for name in recipes.rows_of(after, heading)] == ["acc", "rl-cc"]
+    assert [line.split()[1] for line in after.splitlines() if " fails: " in line] == ["rl-cc", "acc"]
+    assert after.partition("```text")[2] == before.partition("```text")[2]
+    page.unlink()
+    assert recipes.main(["acc", "--runs", str(runs), "--out", str(page)]) == 2
+    assert "name rl-cc too" in capsys.readouterr().err
