@@ -13,7 +13,7 @@ Network::Network(const NetworkConfig &net_config, const FabricConfig &fabric_con
       probe_ps(net.probe_wire_bytes * net.ps_per_byte),
       loop(Streams(cohorts, scenario.control_delays.size(), fabric_config.ports.size())),
       senders(scenario.flows.size()), receivers(scenario.flows.size()), routes(scenario.flows.size()),
-      turns(scenario.hosts, scenario.planes == 1), uplinks(loop.streams.uplinks),
+      probe_began(scenario.flows.size(), 0), turns(scenario.hosts, scenario.planes == 1), uplinks(loop.streams.uplinks),
       fabric(net, fabric_config, scenario.hosts, seed), control(scenario.control_delays.size(), Ring<Control>{256}),
       demotion(net, scenario), reorder(scenario.flows.size(), net.any_selective() ? kMostHeld : net.reorder_packets),
       scoreboard(net.any_selective() ? scenario.flows.size() : 0, net.reorder_packets, net.trim_bytes > 0),

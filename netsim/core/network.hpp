@@ -72,6 +72,7 @@ struct Network {
   std::vector<Sender> senders;
   std::vector<Receiver> receivers;
   std::vector<Route> routes;
+  std::vector<Ps> probe_began; // of each flow, the burst before its last probe
   std::vector<Nic> nics;
   Turns turns;
   Uplinks uplinks;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "flow_site.hpp"
-#include "forwarding.hpp"
 #include "prefetch.hpp"
 #include "saturated.hpp"
 
@@ -113,14 +112,10 @@ void Sending::turn(Ps now, std::uint32_t host) {
       (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout
                            : nic.free_at >= s.probe_at && s.probe_due(n_.net, nic.free_at)) &&
       flows_.may_probe(nic.free_at, flow)) {
-    if (s.probe_outstanding || s.probe_astray) { // what an older one meets up to now is forgotten
-      turns(now);
-      n_.loop.now = now;
-      forwarding_.catch_up(now + 1);
-    }
     s.probe_outstanding = true;
     s.probe_sent_at = nic.free_at;
     s.probe_queue_bytes = 0;
+    n_.probe_began[flow] = now; // what older ones met up to now is forgotten
     probe_serial = ++s.probe_serial;
     nic.free_at += n_.probe_ps;
     ++n_.counters.probes_sent;

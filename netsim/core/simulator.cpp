@@ -9,8 +9,8 @@ namespace netsim {
 
 Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
                      const std::vector<CohortSpec> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed)
-    : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_),
-      sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, seed),
+    : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_), sending_(network_, flows_),
+      flows_(network_, sending_, recovery_, seed),
       ideal_(cohorts.front().steering.ideal ? std::make_unique<FairShares>(network_, sending_, flows_) : nullptr),
       workload_(network_, sending_, flows_, recovery_, ideal_.get()), receivers_(network_),
       pausing_(network_, sending_, forwarding_, fabric),
@@ -55,8 +55,8 @@ void Simulator::connect(const WireSpec &wire, bool same_site) {
 }
 
 std::size_t Simulator::bytes_per_flow() const {
-  return sizeof(Sender) + sizeof(Receiver) + sizeof(Route) + sizeof(FlowConfig) + sizeof(Workload::Start) + sizeof(Ps) +
-         sizeof(network_.window.expected_psn[0]) + sizeof(network_.window.sent[0]) +
+  return sizeof(Sender) + sizeof(Receiver) + sizeof(Route) + sizeof(FlowConfig) + sizeof(Workload::Start) +
+         2 * sizeof(Ps) + sizeof(network_.window.expected_psn[0]) + sizeof(network_.window.sent[0]) +
          network_.net.classes.size() * sizeof(std::uint64_t) * 4 / 3; // a leaf of the NIC's tree, and the nodes above
 }
 
