@@ -53,6 +53,13 @@ public:
     return true;
   }
 
+  // The buffer has no room for packets of `bytes` or more before `until`, whatever leaves it.
+  struct Full {
+    Ps until = 0;
+    std::uint32_t bytes = 0;
+  };
+  const Full &full() const { return full_; } // of the only switch, whose ports are FIFOs; else none is noted
+
   // A port's first packet has reached the other end. A FIFO says only now what it was stamped with as it left; a
   // scheduled port has done so in `begin`.
   void left(Port &port, Packet &packet) {
@@ -129,10 +136,16 @@ private:
         return false;
       // `filled` never forgets departures by itself: an upper bound, made exact only when it would drop.
       filled = 0;
-      for (const std::uint32_t p : ports_of_[port.node])
+      std::int64_t drains = 0; // a ps, at the most
+      for (const std::uint32_t p : ports_of_[port.node]) {
         filled += ports_[p].backlog(now) * ports_[p].scale;
-      if (!fits())
+        drains += ports_[p].scale;
+      }
+      if (!fits()) {
+        if (filled_.size() == 1 && !scheduled_ && now >= full_.until && filled + size > buffer_)
+          full_ = Full{now + (filled + size - buffer_ + drains - 1) / drains, static_cast<std::uint32_t>(size / unit_)};
         return false;
+      }
     }
     filled += size;
     return true;
@@ -150,6 +163,7 @@ private:
   std::vector<std::int64_t> filled_;                 // of each switch's buffer, in units of 1 / unit_ bytes
   std::int64_t unit_ = 1;                            // a multiple of every port's ps_per_byte
   std::int64_t buffer_ = 0;
+  Full full_;
   double dynamic_ = 0;
   bool stamp_late_ = false; // marks are made as packets leave
   bool scheduled_ = false;

@@ -31,11 +31,12 @@ void Forwarding::catch_up(Ps until) {
     const std::uint64_t key = events_.first();
     if (std::min(uplink, key) >= end)
       break;
-    last_ = key_time(std::min(uplink, key));
     if (uplink < key) {
-      on_uplink();
+      if (key_time(uplink) >= n_.fabric.full().until || !lose_refused(std::min(key, end)))
+        on_uplink();
       continue;
     }
+    last_ = std::max(last_, key_time(key));
     const Ps now = key_time(key);
     const std::uint32_t stream = key_stream(key);
     if (stream >= streams.links)
@@ -53,38 +54,47 @@ void Forwarding::catch_up(Ps until) {
   }
 }
 
+// The only switch is full: data packets are lost that come before it has room and before `end`. Returns whether any
+// was. Not where links fail, which makes room.
+bool Forwarding::lose_refused(std::uint64_t end) {
+  const Fabric::Full &full = n_.fabric.full();
+  if (routing_.on())
+    return false;
+  const Ps last = n_.uplinks.lose(std::min(event_key(full.until, 0), end), full.bytes, [this](std::uint32_t flow) {
+    lose_data(n_.scenario.routes[n_.routes[flow].first], flow);
+  });
+  last_ = std::max(last_, last);
+  return last > 0;
+}
+
 void Forwarding::on_uplink() {
-  const Burst burst = n_.uplinks.take();
+  const Burst &burst = n_.uplinks.front();
   const Ps now = burst.arrival;
-  const Route &route = n_.routes[burst.flow];
+  last_ = std::max(last_, now);
+  const std::uint32_t flow = burst.flow;
+  const Ingress from{burst.host, burst.klass};
   Packet packet{};
-  packet.flow = burst.flow;
+  packet.flow = flow;
   packet.klass = burst.klass;
   if (burst.packets > 0) {
-    packet.psn = burst.psn;
     const bool last = burst.packets == 1;
+    packet.psn = burst.psn;
     packet.wire_bytes = last ? burst.last_bytes : static_cast<std::uint16_t>(n_.net.data_wire_bytes);
     packet.ack = burst.ack_each || (last && burst.ack_last);
-    if (!last) {
-      const Ps next = burst.packets > 2 ? n_.data_ps : burst.last_bytes * n_.net.ps_per_byte;
-      n_.uplinks.push(Uplinks::packets, burst, 1, now + next);
-    } else if (burst.probe_serial != 0) {
-      n_.uplinks.push(Uplinks::probes, burst, 1, now + n_.probe_ps);
-    }
     if (last)
       prefetch(n_.routes[n_.uplinks.ahead().flow]);
-    if (n_.stamps(burst.flow))
+    if (n_.stamps(flow))
       packet.telemetry = n_.fabric.telemetry().take();
   } else {
     packet.kind = PacketKind::probe;
     packet.psn = burst.probe_serial;
     packet.wire_bytes = static_cast<std::uint16_t>(n_.net.probe_wire_bytes);
   }
+  n_.uplinks.pop();
   packet.sent_at = now - n_.uplink_delay - packet.wire_bytes * n_.net.ps_per_byte;
-  const Ingress from{burst.host, burst.klass};
   if (routing_.on())
-    return leave(now, n_.fabric.end_of(burst.host), from, packet);
-  forward(now, n_.scenario.routes[route.first], from, packet);
+    return leave(now, n_.fabric.end_of(from.link), from, packet);
+  forward(now, n_.scenario.routes[n_.routes[flow].first], from, packet);
 }
 
 void Forwarding::leave(Ps now, std::uint32_t at, Ingress from, Packet &packet) {
@@ -97,15 +107,18 @@ void Forwarding::leave(Ps now, std::uint32_t at, Ingress from, Packet &packet) {
 // On no port, where none leads to its receiver.
 void Forwarding::lose(std::uint32_t p, const Packet &packet) {
   n_.fabric.telemetry().give(packet.telemetry);
-  if (packet.kind != PacketKind::data) {
+  if (packet.kind == PacketKind::data)
+    lose_data(p, packet.flow);
+  else
     ++n_.counters.probes_dropped;
-    return;
-  }
+}
+
+void Forwarding::lose_data(std::uint32_t p, std::uint32_t flow) {
   ++n_.counters.data_dropped;
   if (p != Routing::kNowhere)
     ++n_.fabric.port(p).dropped;
   if (!n_.shares.empty())
-    ++n_.shares[n_.receivers[packet.flow].cohort].dropped;
+    ++n_.shares[n_.receivers[flow].cohort].dropped;
 }
 
 void Forwarding::on_change(Ps now) {

@@ -45,6 +45,8 @@ private:
   void on_change(Ps now);                          // links fail or come back, or the routes follow
   void set_change();
   void lose(std::uint32_t port, const Packet &packet);
+  void lose_data(std::uint32_t port, std::uint32_t flow);
+  bool lose_refused(std::uint64_t end);
   void leave(Ps now, std::uint32_t at, Ingress from, Packet &packet); // by the port that the routing names
   void forward(Ps now, std::uint32_t port, Ingress from, Packet &packet);
   void transmit(Ps now, std::uint32_t port);
