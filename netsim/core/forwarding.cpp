@@ -14,7 +14,7 @@ Forwarding::Forwarding(Network &network, Receiving &receivers, Pausing &pausing,
       policers_(network.net.policer_ps_per_byte > 0 ? network.scenario.receivers : 0,
                 Policer(network.net.policer_ps_per_byte, network.net.policer_burst_bytes)),
       lookahead_(network.shortest_way_back()), events_(2 + 2 * network.fabric.ports().size()),
-      arrivals_(network.scenario.receivers) {
+      arrivals_(network.scenario.receivers, false) {
   set_change();
 }
 
@@ -48,10 +48,9 @@ void Forwarding::catch_up(Ps until) {
     else
       pausing_.on_port_frame(now);
   }
-  for (std::uint64_t key = arrivals_.first(); key < end; key = arrivals_.first()) {
-    arrived_ = key_time(key);
-    on_arrival(key_time(key), key_stream(key) - streams.links);
-  }
+  receivers_.begin();
+  arrivals_.take(until, [this, until](std::uint32_t port) { on_arrivals(port, until); });
+  receivers_.end();
 }
 
 // The only switch is full: data packets are lost that come before it has room and before `end`. Returns whether any
@@ -191,11 +190,10 @@ void Forwarding::on_transmitted(Ps now, std::uint32_t p) {
 
 // The first on a port's link competes.
 void Forwarding::set_link(std::uint32_t p, const Ring<Packet> &link) {
-  const std::uint64_t key = link.empty() ? kNever : event_key(link.front().due, n_.loop.streams.links + p);
   if (p < n_.scenario.receivers)
-    arrivals_.set(p, key);
-  else
-    events_.set(1 + n_.fabric.ports().size() + p, key);
+    return arrivals_.set(p, link.empty() ? kLatest : link.front().due);
+  events_.set(1 + n_.fabric.ports().size() + p,
+              link.empty() ? kNever : event_key(link.front().due, n_.loop.streams.links + p));
 }
 
 Packet &Forwarding::first(Port &port) {
@@ -204,16 +202,16 @@ Packet &Forwarding::first(Port &port) {
   return packet;
 }
 
-void Forwarding::pop(Port &port, std::uint32_t p) {
+void Forwarding::pop(Port &port) {
   port.link.pop();
   port.came -= port.came > 0;
-  set_link(p, port.link);
 }
 
 void Forwarding::on_link(Ps now, std::uint32_t p) {
   Port &port = n_.fabric.port(p);
   Packet packet = first(port);
-  pop(port, p);
+  pop(port);
+  set_link(p, port.link);
   check(port.up, "a packet came over a link that had failed");
   const Route &route = n_.routes[packet.flow];
   ++packet.hop;
@@ -225,15 +223,22 @@ void Forwarding::on_link(Ps now, std::uint32_t p) {
   forward(now, n_.scenario.routes[route.first + packet.hop], Ingress{link, packet.klass}, packet);
 }
 
-void Forwarding::on_arrival(Ps now, std::uint32_t p) {
+// Those before `until`.
+void Forwarding::on_arrivals(std::uint32_t p, Ps until) {
   Port &port = n_.fabric.port(p);
-  prefetch(n_.receivers[port.link.ahead(4).flow]);
-  const Packet &packet = first(port);
-  if (policers_.empty() || policers_[p].admits(now, packet.wire_bytes - kPreambleAndGap))
-    receivers_.receive(now, packet);
-  else
-    lose(p, packet);
-  pop(port, p);
+  Ring<Packet> &link = port.link;
+  Ps now = 0;
+  for (; !link.empty() && link.front().due < until; pop(port)) {
+    prefetch(n_.receivers[link.ahead(4).flow]);
+    const Packet &packet = first(port);
+    now = packet.due;
+    if (policers_.empty() || policers_[p].admits(now, packet.wire_bytes - kPreambleAndGap))
+      receivers_.receive(now, packet);
+    else
+      lose(p, packet);
+  }
+  arrived_ = std::max(arrived_, now);
+  set_link(p, link);
 }
 
 } // namespace netsim

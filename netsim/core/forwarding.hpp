@@ -12,6 +12,7 @@
 #include "policer.hpp"
 #include "receiving.hpp"
 #include "routing.hpp"
+#include "turns.hpp"
 
 namespace netsim {
 
@@ -28,7 +29,9 @@ public:
   void catch_up(Ps until);
   // Nothing happens before `until`, at the senders neither.
   void skip(Ps until) { done_ = std::max(done_, until); }
-  Ps first() const { return key_time(std::min({n_.uplinks.first(), events_.first(), arrivals_.first()})); }
+  Ps first() const {
+    return std::min(key_time(std::min(n_.uplinks.first(), events_.first())), arrivals_.none_before());
+  }
   Ps last() const { return std::max(last_, arrived_); } // when the last thing happened here
 
   void resume(Ps now, std::uint32_t port) { // a pause is over: it may send again
@@ -40,7 +43,7 @@ public:
 private:
   void on_uplink();                                // the first packet has crossed an uplink
   void on_link(Ps now, std::uint32_t port);        // .. the link from a port to the next one
-  void on_arrival(Ps now, std::uint32_t port);     // .. the link to a receiver
+  void on_arrivals(std::uint32_t port, Ps until);  // packets have crossed the link to a receiver
   void on_transmitted(Ps now, std::uint32_t port); // a scheduled port has sent its packet
   void on_change(Ps now);                          // links fail or come back, or the routes follow
   void set_change();
@@ -52,7 +55,7 @@ private:
   void transmit(Ps now, std::uint32_t port);
   void set_link(std::uint32_t port, const Ring<Packet> &link);
   Packet &first(Port &port);
-  void pop(Port &port, std::uint32_t p);
+  static void pop(Port &port);
 
   Network &n_;
   Receiving &receivers_;
@@ -63,7 +66,7 @@ private:
   Ps done_ = 0;               // what comes before it has been dealt with
   Ps last_ = 0, arrived_ = 0; // the last of `events_` and uplinks, and of `arrivals_`
   EventTree events_;          // pauses for ports, each port's transmission that ends, its link to another port, changes
-  EventTree arrivals_;        // of each link to a receiver: nothing at the switches depends on them
+  Turns arrivals_;            // of each link to a receiver: nothing at the switches depends on them
 };
 
 } // namespace netsim

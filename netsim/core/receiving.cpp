@@ -4,6 +4,28 @@
 
 namespace netsim {
 
+void Receiving::begin() {
+  for (std::size_t way = 0; way < known_.size(); ++way)
+    known_[way] = n_.control[way].size();
+}
+
+void Receiving::end() {
+  for (std::size_t way = 0; way < known_.size(); ++way) {
+    Ring<Control> &controls = n_.control[way];
+    if (mixed_[way] != 0) {
+      sent_.clear();
+      for (std::size_t i = known_[way]; i < controls.size(); ++i)
+        sent_.push_back(controls[i]);
+      std::size_t i = known_[way];
+      for (const TimeOrder::Place &place :
+           order_(sent_.size(), [this](std::size_t j) { return static_cast<std::uint64_t>(sent_[j].arrival); }))
+        controls[i++] = sent_[place.index];
+      mixed_[way] = 0;
+    }
+    n_.loop.follow(n_.loop.streams.control + static_cast<std::uint32_t>(way), controls, &Control::arrival);
+  }
+}
+
 void Receiving::receive(Ps now, const Packet &packet) {
   if (packet.kind == PacketKind::data)
     return packet.trimmed ? refuse(now, packet) : deliver(now, packet);
@@ -110,8 +132,7 @@ Control &Receiving::send_back(Ps now, std::uint32_t flow) {
   const std::uint32_t way = n_.routes[flow].control;
   const Ps arrival = now + n_.scenario.control_delays[way];
   Ring<Control> &controls = n_.control[way];
-  if (controls.empty())
-    n_.loop.set(n_.loop.streams.control + way, arrival);
+  mixed_[way] |= controls.size() > known_[way] && arrival < controls.back().arrival;
   Control &control = controls.add();
   control.arrival = arrival;
   control.flow = flow;

@@ -2,14 +2,19 @@
 #pragma once
 
 #include "network.hpp"
+#include "time_order.hpp"
 
 namespace netsim {
 
 class Receiving {
 public:
-  explicit Receiving(Network &network) : n_(network) {}
+  explicit Receiving(Network &network) : n_(network), known_(network.control.size()), mixed_(network.control.size()) {}
 
+  // Receivers take packets one receiver after the other, each those of a stretch of time; what they send back stands in
+  // order on its way after the stretch.
+  void begin();
   void receive(Ps now, const Packet &packet); // at the end of its path
+  void end();
 
 private:
   void deliver(Ps now, const Packet &packet);
@@ -20,6 +25,10 @@ private:
   Control &send_back(Ps now, std::uint32_t flow); // on its way back, to be filled in
 
   Network &n_;
+  std::vector<std::size_t> known_;  // of each way back, what was on it before the stretch
+  std::vector<std::uint8_t> mixed_; // .. whether what is new is not in order
+  std::vector<Control> sent_;
+  TimeOrder order_;
 };
 
 } // namespace netsim

@@ -18,6 +18,7 @@ public:
   const T &front() const { return items_[head_ & mask_]; }
   T &back() { return items_[(tail_ - 1) & mask_]; }
   const T &back() const { return items_[(tail_ - 1) & mask_]; }
+  T &operator[](std::size_t i) { return items_[(head_ + i) & mask_]; }
   const T &operator[](std::size_t i) const { return items_[(head_ + i) & mask_]; }
   // The one that comes so many after the first; where there are fewer, any that was here before.
   const T &ahead(std::size_t i) const { return items_[(head_ + i) & mask_]; }

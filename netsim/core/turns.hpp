@@ -1,5 +1,5 @@
-// When each host's NIC has its next turn, or earlier: NICs need no order among them (sending.hpp), so it is one array,
-// and of every 64 of them a time before which none has one.
+// When each of many has its next turn, or earlier. They need no order among them, as hosts' NICs (sending.hpp) and
+// links to receivers (forwarding.hpp), so it is one array, and of every 64 of them a time before which none has one.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace netsim {
 
 class Turns {
 public:
-  // `apart`: a turn changes nothing at another host's NIC.
+  // `apart`: a turn changes nothing at another one.
   Turns(std::size_t hosts, bool apart)
       : next_(hosts, kLatest), none_before_((hosts + kGroup - 1) / kGroup, kLatest), apart_(apart) {}
 
