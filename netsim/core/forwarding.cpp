@@ -59,9 +59,16 @@ bool Forwarding::lose_refused(std::uint64_t end) {
   const Fabric::Full &full = n_.fabric.full();
   if (routing_.on())
     return false;
-  const Ps last = n_.uplinks.lose(std::min(event_key(full.until, 0), end), full.bytes, [this](std::uint32_t flow) {
-    lose_data(n_.scenario.routes[n_.routes[flow].first], flow);
+  const bool alone = n_.fabric.ports().size() == 1 && n_.shares.empty();
+  std::uint64_t lost = 0; // at the only port
+  const Ps last = n_.uplinks.lose(std::min(event_key(full.until, 0), end), full.bytes, [&](std::uint32_t flow) {
+    if (alone)
+      ++lost;
+    else
+      lose_data(n_.scenario.routes[n_.routes[flow].first], flow);
   });
+  n_.counters.data_dropped += lost;
+  n_.fabric.port(0).dropped += lost;
   last_ = std::max(last_, last);
   return last > 0;
 }
