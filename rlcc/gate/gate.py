@@ -43,7 +43,15 @@ from rlcc.gate.checks import (
     without_thresholds,
 )
 from rlcc.gate.checks import teacher as teacher_checks
-from rlcc.gate.comparison import alone, around_the_states, compared, fired, held_out, on_the_device
+from rlcc.gate.comparison import (
+    action_errors,
+    alone,
+    around_the_states,
+    fired,
+    held_out,
+    in_networks,
+    on_the_device,
+)
 from rlcc.gate.emission_check import checked_program
 from rlcc.gate.emulation_store import KIND as EMULATION
 from rlcc.gate.emulation_store import stored_report
@@ -162,7 +170,9 @@ def judge(
         elif pair is not None:
             runs = held_out(job, pair)
             met = StatesMet(pair.pupil, pair.teacher.policy)
-            errors, outcomes = compared(job, pair, decision_latency_ps(core.report), runs, met)
+            errors = action_errors(job, pair, runs, met)
+            ahead, latency_ps = asked.networks, decision_latency_ps(core.report)
+            outcomes = in_networks(job, pair, latency_ps) if ahead is None else ahead(say)
             sights = replace(sights, states=met.rows(), outcomes=tuple(outcomes))
             if pair.pupil.trigger is not None:
                 shares = fired(job, pair, runs)
