@@ -6,10 +6,8 @@ Read are Markdown (generated pages left out), docstrings, comments and the help 
 """
 
 import ast
-import io
 import re
 import sys
-import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -102,27 +100,41 @@ def parsed(text: str) -> ast.Module:
     return ast.parse(text)
 
 
+def definitions(text: str) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yields the module, its classes and functions. Expressions, most of a tree, hold none."""
+    nodes: list[ast.AST] = [parsed(text)]
+    for node in nodes:  # it grows
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            nodes += getattr(node, block, [])
+
+
 def docstrings(text: str) -> Iterator[tuple[str, str]]:
     """Yields name and docstring of the module, its classes and functions."""
-    for node in ast.walk(parsed(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            said = ast.get_docstring(node)
-            if said:
-                yield getattr(node, "name", "module"), said
+    for node in definitions(text):
+        said = ast.get_docstring(node)
+        if said:
+            yield getattr(node, "name", "module"), said
+
+
+STRING_OR_COMMENT = re.compile(r"""(\"{3}|'{3}|"|')(?:\\.|(?!\1).)*\1|(?P<comment>#[^\n]*)""", re.DOTALL)
 
 
 def comments(text: str) -> list[str]:
     """Returns the blocks of comments of a Python file."""
     blocks: list[str] = []
     lines: list[str] = []
-    last = 0
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            if token.start[0] != last + 1 and lines:
-                blocks.append(" ".join(lines))
-                lines = []
-            lines.append(token.string.lstrip("#!: "))
-            last = token.start[0]
+    number = last = at = 0
+    for found in STRING_OR_COMMENT.finditer(text):
+        if found["comment"] is None:
+            continue
+        number, at = number + text.count("\n", at, found.start()), found.start()
+        if number != last + 1 and lines:
+            blocks.append(" ".join(lines))
+            lines = []
+        lines.append(found["comment"].lstrip("#!: "))
+        last = number
     return [block for block in [*blocks, " ".join(lines)] if block.strip()]
 
 
@@ -133,7 +145,7 @@ VERB = re.compile(r"(?:Returns|Raises|Yields|[A-Z][a-z]+s)\b")
 def formless(text: str) -> list[str]:
     """Returns the public functions whose docstring does not begin with a verb in the third person."""
     found = []
-    for node in ast.walk(parsed(text)):
+    for node in definitions(text):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
             said = ast.get_docstring(node)
             if said and not VERB.match(said.lstrip("`*")):
