@@ -124,7 +124,7 @@ def test_the_c_of_a_network_is_left_to_the_gate(
         assert given.networks is None
 
 
-@pytest.mark.parametrize("place", [InThisThread(), Threads(1)], ids=str)
+@pytest.mark.parametrize("place", [InThisThread(), Threads(1)], ids=["in this thread", "one thread"])
 def test_one_processor_is_the_proofs(
     place: Any, program: SimpleNamespace, simulating: Callable[[Simulate], None]
 ) -> None:
