@@ -85,6 +85,28 @@ def test_a_port_that_picks_is_a_fifo_where_it_has_no_choice(steering, network, s
     assert all(np.array_equal(a[name], b[name], equal_nan=name == "output") for name in a)
 
 
+@pytest.mark.parametrize("receivers", [1, 3])
+@pytest.mark.parametrize("burst_packets", [1, 4, 6])
+def test_a_full_switch_loses_what_one_loses_that_examines_every_packet(steering, receivers, burst_packets) -> None:
+    """Four in five packets find no room. Last packets of flows are short, and like probes fit where others do not."""
+    network = Network(buffer_bytes=150_000, burst_packets=burst_packets)
+    flows = tuple(
+        Flow(f, f % receivers, 40 + f % 7 if f % 2 else 0, last_bytes=9 * f if f % 2 else 0) for f in range(90)
+    )
+    scenario = Scenario("full", 90, receivers, flows)
+    runs = []
+    for scheduled in (False, True):
+        run = Simulation(
+            scenario, steering(1.0), seed=1, network=replace(network, scheduled_ports=scheduled), record=True
+        )
+        run.run(MS)
+        runs.append(run)
+    fifo, picked = (everything(run) for run in runs)
+    assert fifo == picked
+    assert fifo["data_dropped"] > 4 * fifo["data_arrived"] > 4000
+    assert fifo["probes_dropped"] > 0
+
+
 @pytest.mark.parametrize("scheduled", [False, True])
 def test_hpcc_sees_the_last_of_five_hops(scheduled: bool) -> None:
     """Each port on the way stamps once: the queue of an incast across a fat tree is at the fifth."""
