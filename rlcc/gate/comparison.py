@@ -76,24 +76,23 @@ def fired(job: Job, pair: Pair, held_out: HeldOut) -> Shares:
     return Shares(share(driven), share(held_out.runs))
 
 
-def action_errors(job: Job, pair: Pair, held_out: HeldOut, met: StatesMet) -> Errors:
-    """Returns the errors of the student's actions on held-out rollouts."""
-    pupil, runs = pair.pupil, met.watching(held_out.runs)
-    return compare(with_values(job.program), pupil.observation, pupil.params(), pair.teacher, runs, held_out.named)
-
-
-def in_networks(job: Job, pair: Pair, latency_ps: int) -> list[PolicyMetrics]:
-    """Returns the metrics of teacher and student in the same networks."""
+def compared(
+    job: Job, pair: Pair, latency_ps: int, held_out: HeldOut, met: StatesMet
+) -> tuple[Errors, list[PolicyMetrics]]:
+    """Actions on held-out rollouts, then both in the same networks."""
+    pupil = pair.pupil
+    runs, named = met.watching(held_out.runs), held_out.named
+    errors = compare(with_values(job.program), pupil.observation, pupil.params(), pair.teacher, runs, named)
     # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
     theirs = native(pair.teacher.policy, pair.teacher.weights)
     seen = sampling(len(job.options.scenarios))
-    with _deciding(job, pair.pupil) as ours:
+    with _deciding(job, pupil) as ours:
         entries = [
             Entry(TEACHER, theirs, latency_ps, seen),
             Entry(STUDENT, ours, latency_ps, seen),
             Entry(LATER, theirs, latency_ps + LATER_PS),
         ]
-        return _in_networks(job, entries)
+        return errors, _in_networks(job, entries)
 
 
 def alone(job: Job, policy: Pupil, latency_ps: int) -> list[PolicyMetrics]:

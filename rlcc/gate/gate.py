@@ -43,15 +43,7 @@ from rlcc.gate.checks import (
     without_thresholds,
 )
 from rlcc.gate.checks import teacher as teacher_checks
-from rlcc.gate.comparison import (
-    action_errors,
-    alone,
-    around_the_states,
-    fired,
-    held_out,
-    in_networks,
-    on_the_device,
-)
+from rlcc.gate.comparison import alone, around_the_states, compared, fired, held_out, on_the_device
 from rlcc.gate.emission_check import checked_program
 from rlcc.gate.emulation_store import KIND as EMULATION
 from rlcc.gate.emulation_store import stored_report
@@ -170,9 +162,7 @@ def judge(
         elif pair is not None:
             runs = held_out(job, pair)
             met = StatesMet(pair.pupil, pair.teacher.policy)
-            errors = action_errors(job, pair, runs, met)
-            ahead, latency_ps = asked.networks, decision_latency_ps(core.report)
-            outcomes = in_networks(job, pair, latency_ps) if ahead is None else ahead(say)
+            errors, outcomes = compared(job, pair, decision_latency_ps(core.report), runs, met)
             sights = replace(sights, states=met.rows(), outcomes=tuple(outcomes))
             if pair.pupil.trigger is not None:
                 shares = fired(job, pair, runs)

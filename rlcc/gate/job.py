@@ -10,7 +10,6 @@ from emulator.build import Build
 from emulator.report import EmulationReport
 from netsim.deployment import Deployment
 from rlcc.gate.check_cache import Remembered
-from rlcc.gate.closed_loop import PolicyMetrics
 from rlcc.gate.reference import Reference
 from rlcc.recipe import EmulateOptions, GateOptions
 from teachers.teacher import Teacher
@@ -29,8 +28,6 @@ class Evidence:
     - ``build`` and ``emulation``: of this very firmware on this engine, made by the same process
     - ``teacher``: as this process read it
     - ``recipe``: the file that holds these settings, if there is one
-    - ``networks``: waits for the metrics of this very firmware and teacher in the gate's networks, which this process
-      simulates meanwhile
     """
 
     certificate: Path | None = None
@@ -42,7 +39,6 @@ class Evidence:
     emulation: EmulationReport | None = None
     teacher: Teacher | None = None
     recipe: Path | None = None
-    networks: Callable[[Progress], list[PolicyMetrics]] | None = None
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,6 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     from rlcc.gate import gate as gate_stage
     from rlcc.gate.certified import PLACE as CERTIFICATE
     from rlcc.gate.certified import discard as discard_certificate
-    from rlcc.gate.networks_ahead import simulated_ahead
 
     recipe = load_recipe(recipe_file)
     folder = out or RUNS / recipe.name
@@ -113,7 +112,6 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
             evidence = replace(evidence, build=build)
             missing = unprovable(build) if recipe.gate.proof else "gate.proof is false"
             if not missing:
-                evidence = until_end.enter_context(simulated_ahead(evidence, teacher, recipe))
                 stages.certify(build, loaded, recipe.gate, certificate, figures, progress, evidence.remembered)
             else:
                 figures["not proved"] = missing

@@ -27,7 +27,7 @@ from rlcc.gate import comparison, gate
 from rlcc.gate.certified import Certified
 from rlcc.gate.check_cache import Remembered
 from rlcc.gate.closed_loop import PolicyMetrics
-from rlcc.gate.fidelity import ROLES, STUDENT, FidelityComparison, compare
+from rlcc.gate.fidelity import ROLES, FidelityComparison, compare
 from rlcc.gate.job import Evidence
 from rlcc.gate.names import named
 from rlcc.gate.neighbourhood import Outside
@@ -281,16 +281,6 @@ def test_what_was_built_and_run_before_is_not_made_again(stage: Stage) -> None:
     stage.asked.clear()
     assert stage.judge(Evidence(build=build)).passed
     assert [given[0] for given, _ in stage.asked["run_vectors"]] == [build]
-
-
-def test_networks_simulated_meanwhile_are_judged_and_not_simulated_again(stage: Stage) -> None:
-    build = unlinked(stage.folder / "firmware", EmulateOptions().toolchain())
-    slower = METRICS | {"goodput": METRICS["goodput"] - 0.1}
-    ahead = [PolicyMetrics(name, "many-to-one:2", (3,), (slower if name == STUDENT else METRICS,)) for name in ROLES]
-    found = stage.judge(Evidence(build=build, emulation=REPORT, networks=lambda progress: ahead))
-    assert "network" not in stage.asked
-    assert found.measured["network"] == [each.to_json() for each in ahead]
-    assert failed(found) == ["network"]
 
 
 def test_the_toolchain_is_that_of_the_build(stage: Stage) -> None:
