@@ -30,7 +30,8 @@ class HostPrinter(Printer):
             if node.op is Op.SELECT and (division := division_of(lowered.program, number)) is not None:
                 self._divisions[node] = division
         super().__init__(lowered, physical)
-        self._excesses = excesses(self.program, self._uses, self._needed())
+        chosen = () if self._fork is None else self._fork.selects  # printed arm by arm
+        self._excesses = excesses(self.program, self._uses, [n for n in self._needed() if n not in chosen])
         self._within |= {n for excess in self._excesses.values() for n in excess.inner}
 
     def _operands(self, node: Node) -> list[int]:

@@ -8,7 +8,8 @@ from codegen.guards import Guard, guards
 from codegen.host_printer import HostPrinter
 from codegen.lower import Options
 from codegen.passes.program import lower_program
-from decision.ir.forest import Forest
+from decision.ir.forest import Forest, oblivious
+from decision.ir.formats import U32_MAX
 from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.quotients import Division, divided
@@ -119,3 +120,20 @@ def test_the_printer_prints_a_block_a_guard(taken: str, blocks: int) -> None:
     assert sum(line.startswith("if ") for line in lines) == blocks
     division = next(line for line in lines if " / " in line)
     assert division.startswith("    ") == (blocks == 1)
+
+
+def test_an_excess_that_the_walks_side_chooses_is_declared() -> None:
+    b = ProgramBuilder(Forest(("f",), (oblivious(((0, 100),), (5, 9)),), (7,), 0), FLOW_WINDOW)
+    x, y = b.event("rtt_ns"), b.param("path_rtt_ns")
+    above = b.add(Op.GT, (x, y))
+    gap = b.add(Op.MIN, (b.add(Op.WRAP_SUB, (x, y)), b.const(U32_MAX)))
+    room = b.add(Op.SELECT, (above, gap, b.const(0)), name="room")
+    trees = b.add(Op.TREES, (b.add(Op.MIN, (b.event("acked_bytes"), b.const(1000)), name="f"),), 0, "trees")
+    chosen = b.add(Op.SELECT, (above, trees, b.const(3)), name="chosen")
+    window = b.add(Op.ADD, (chosen, b.add(Op.SHR, (room,), 8)))
+    built = b.finish(b.add(Op.MAX, (window, b.const(1))))
+    printer = HostPrinter(lower_program(built, Options(without=("idle",))), lambda feature, threshold: "")
+    text = "\n".join(s.code for s in printer.statements())
+    assert "else" in text
+    for name in re.findall(r"room\w*", text):
+        assert re.search(rf"uint32_t {name}\b", text), name
