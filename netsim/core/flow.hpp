@@ -37,6 +37,7 @@ struct alignas(64) Sender { // two cache lines
   std::uint32_t probe_serial = 0;
   std::uint32_t probe_queue_bytes = 0;
   bool probe_outstanding = false;
+  bool probe_astray = false; // an older one may still be under way
   bool active = false;
   std::uint8_t klass = 0; // that its packets carry from now on
 

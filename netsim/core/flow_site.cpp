@@ -76,7 +76,7 @@ bool FlowSite::awaits(std::uint32_t flow, std::uint32_t serial) const {
 // The event of a response that came back at `response`.
 void FlowSite::tell(Ps now, Ps response, std::uint32_t flow) {
   Sender &s = n_.senders[flow];
-  s.probe_outstanding = false;
+  s.probe_outstanding = s.probe_astray = false; // those before it are gone
   ++n_.counters.rtts;
   n_.counters.rtt_ns += device_ns(response) - device_ns(s.probe_sent_at);
   event_delay_ = now - response;

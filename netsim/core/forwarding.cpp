@@ -150,10 +150,11 @@ void Forwarding::forward(Ps now, std::uint32_t p, Ingress from, Packet &packet) 
   Port &port = n_.fabric.port(p);
   if (packet.kind == PacketKind::probe && n_.net.queue_in_probes) {
     // The queue it meets, as bytes of the NIC's line time; that of the most congested port counts. Older probes may be
-    // under way: of them counts what they meet since the last one was sent.
+    // under way: of them counts what they meet since the last one was sent. Where routes move, the switches had caught
+    // up by then.
     const auto queue = bytes_in(port.backlog(now), n_.net.ps_per_byte);
     Sender &s = n_.senders[packet.flow];
-    if (packet.psn == s.probe_serial || now > n_.probe_began[packet.flow])
+    if (packet.psn == s.probe_serial || now > n_.probe_began[packet.flow] || routing_.on())
       s.probe_queue_bytes = std::max(s.probe_queue_bytes, queue);
   }
   const bool first = port.link.empty(), whole = !packet.trimmed;

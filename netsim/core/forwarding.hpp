@@ -38,6 +38,7 @@ public:
     if (!n_.fabric.port(port).busy)
       transmit(now, port);
   }
+  bool routes_move() const { return routing_.on(); }
   void frames(std::uint64_t key) { events_.set(0, key); } // the first pause for a port
 
 private:

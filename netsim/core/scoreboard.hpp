@@ -36,10 +36,9 @@ public:
     came_[word(flow, psn)] |= bit(psn);
     if (!missing(flow, psn))
       ++s.absent; // a missing one is counted already
-    if (!trims_.empty()) {
+    if (!trims_.empty())
       forget(flow, psn);
-      settle(s, flow);
-    }
+    settle(s, flow); // it may be the one to be repeated next
     return true;
   }
 

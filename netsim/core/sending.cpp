@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "flow_site.hpp"
+#include "forwarding.hpp"
 #include "prefetch.hpp"
 #include "saturated.hpp"
 
@@ -112,6 +113,11 @@ void Sending::turn(Ps now, std::uint32_t host) {
       (s.probe_outstanding ? now - s.probe_sent_at > n_.net.probe_timeout
                            : nic.free_at >= s.probe_at && s.probe_due(n_.net, nic.free_at)) &&
       flows_.may_probe(nic.free_at, flow)) {
+    if (forwarding_.routes_move() && (s.probe_outstanding || s.probe_astray)) {
+      turns(now);
+      n_.loop.now = now;
+      forwarding_.catch_up(now + 1);
+    }
     s.probe_outstanding = true;
     s.probe_sent_at = nic.free_at;
     s.probe_queue_bytes = 0;

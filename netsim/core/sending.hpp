@@ -8,10 +8,12 @@
 namespace netsim {
 
 class FlowSite;
+class Forwarding;
 
 class Sending {
 public:
-  Sending(Network &network, FlowSite &flows) : n_(network), flows_(flows) {}
+  Sending(Network &network, FlowSite &flows, Forwarding &forwarding)
+      : n_(network), flows_(flows), forwarding_(forwarding) {}
 
   // Turns before `until`: of one host's NIC, before something happens to one of its flows then, or of all.
   void turns_of(std::uint32_t host, Ps until) {
@@ -34,6 +36,7 @@ private:
 
   Network &n_;
   FlowSite &flows_;
+  Forwarding &forwarding_;
   Ps last_ = 0;
 };
 

@@ -9,8 +9,8 @@ namespace netsim {
 
 Simulator::Simulator(const NetworkConfig &net, const FabricConfig &fabric, const ScenarioConfig &scenario,
                      const std::vector<CohortSpec> &cohorts, const std::vector<WireSpec> &wires, std::uint64_t seed)
-    : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_), sending_(network_, flows_),
-      flows_(network_, sending_, recovery_, seed),
+    : network_(net, fabric, scenario, cohorts.size(), seed), recovery_(network_),
+      sending_(network_, flows_, forwarding_), flows_(network_, sending_, recovery_, seed),
       ideal_(cohorts.front().steering.ideal ? std::make_unique<FairShares>(network_, sending_, flows_) : nullptr),
       workload_(network_, sending_, flows_, recovery_, ideal_.get()), receivers_(network_),
       pausing_(network_, sending_, forwarding_, fabric),

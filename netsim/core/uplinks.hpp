@@ -56,7 +56,7 @@ public:
     for (std::size_t line = 0; line < kProbes; ++line) {
       while (keys_[line] < end) {
         const Burst &burst = lines_[line].front();
-        if (burst.packets == 1 && burst.last_bytes < bytes)
+        if (burst.packets == 0 || (burst.packets == 1 && burst.last_bytes < bytes))
           break;
         last = std::max(last, keys_[line]);
         lost(burst.flow);

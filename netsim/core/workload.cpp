@@ -77,8 +77,10 @@ void Workload::end(Ps now, std::uint32_t flow) {
   turns_of_long_flow(now);
   s.active = false;
   const std::int32_t job = job_of(flow);
-  if (!keeps_context(job))
+  if (!keeps_context(job)) {
+    s.probe_astray |= s.probe_outstanding;
     s.probe_outstanding = false;
+  }
   Completions &done = n_.window.completions;
   done.flow.push_back(flow);
   done.start.push_back(started_at_[flow]);

@@ -159,3 +159,18 @@ def test_a_device_names_its_transport_and_has_no_other():
         with pytest.raises(InputError):
             on_device(Network(transport=transport), device)
     assert from_table({"device": "falcon"}, "network").transport == "selective-repeat"
+
+
+@pytest.mark.parametrize("reorder_packets", [1, 16, 64])
+@pytest.mark.parametrize("baseline", ["dctcp", "swift"])
+def test_a_repeat_that_has_just_come_leaves_nothing_to_send(baseline, reorder_packets):
+    """Packets come before any is far enough behind to be missing. A burst of none would travel as a probe."""
+    network = Network(
+        buffer_bytes=14 * 1106, transport="selective-repeat", reorder_packets=reorder_packets, burst_packets=4
+    )
+    simulation = Simulation("many-to-one:40", baselines.by_name(baseline), seed=1, network=network, duration_ps=2 * MS)
+    simulation.run(2 * MS)
+    assert simulation.conservation()["holds"]
+    counts = simulation.window()["counts"]
+    assert counts["data_dropped"] > 0
+    assert (counts["probes_sent"], counts["probes_arrived"]) == (0, 0)
