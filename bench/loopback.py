@@ -182,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--learnt", type=Path, metavar="RUN", help="a finished run of recipes/robust-window.toml")
     parser.add_argument("--runs", type=int, default=10, help="runs of each, by other seeds in the simulator (10)")
-    parser.add_argument("--seconds", type=int, default=8, help="length of a run (8)")
+    parser.add_argument("--seconds", type=int, default=4, help="length of a run (4)")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(arguments)
     command = "python -m bench.loopback" + (" --learnt RUN" if options.learnt else "")

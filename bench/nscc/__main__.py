@@ -35,7 +35,7 @@ PAGE = ROOT / "docs" / "results" / "nscc.md"
 DOCUMENT = ROOT / "docs" / "window" / "nscc.toml"
 PROFILE = "ibex-small"
 SPEED = ROOT / "bench" / "host_speed.c"
-RUNS = 21
+RUNS = 101
 AIM = 20
 """ns an acknowledgement."""
 SEEDS = range(8)
