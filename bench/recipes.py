@@ -23,7 +23,7 @@ from rlcc.commands.console import print_verdict
 from rlcc.gate.verdict import Verdict, parsed
 from rlcc.origin import made_by, source
 from rlcc.recipe import load_recipe
-from rlcc.reports.pages import NONE, table
+from rlcc.reports.pages import NONE, rows_of, table
 from rlcc.shipped_recipes import recipes
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -135,22 +135,10 @@ OFF = {
 OFF_HEADING = ["recipe", *OFF.values()]
 
 
-def rows_of(page: str, heading: Sequence[str]) -> dict[str, list[str]]:
-    """Returns the rows of the page's table with this heading, by their first cells."""
-    rows: dict[str, list[str]] = {}
-    within = False
-    for line in page.splitlines():
-        cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        within = cells == list(heading) or (within and bool(cells))
-        if within and cells != list(heading) and not cells[0].startswith("---"):
-            rows[cells[0]] = cells
-    return rows
-
-
-def _with_kept(
-    made: Mapping[str, list[str]], kept: Mapping[str, list[str]], order: Sequence[str]
-) -> dict[str, list[str]]:
-    return {name: made.get(name) or kept[name] for name in order if name in made or name in kept}
+def _with_kept(made: Mapping[str, list[str]], kept: Sequence[list[str]], order: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the rows by their first cells, those that were made before those of the page before."""
+    rows = {**{row[0]: row for row in kept}, **made}
+    return {name: rows[name] for name in order if name in rows}
 
 
 def _text_of(page: str) -> str:

@@ -30,7 +30,7 @@ from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
 from rlcc.gate.verdict import parsed
 from rlcc.origin import made_by, processor, source
-from rlcc.reports.pages import table
+from rlcc.reports.pages import rows_of, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "results" / "same-recipes.md"
@@ -177,11 +177,7 @@ def outcome(out: Path) -> list[str]:
 
 def kept_rows(page: Path) -> list[list[str]]:
     """Returns the rows of a page, if there is one."""
-    if not page.exists():
-        return []
-    lines = page.read_text(encoding="utf-8").splitlines()
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
-    return [row for row in rows if len(row) == len(HEADING) and row[COMPARED.start] in ("PASS", "FAIL")]
+    return rows_of(page.read_text(encoding="utf-8"), HEADING) if page.exists() else []
 
 
 def page(arguments: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

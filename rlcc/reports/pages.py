@@ -53,6 +53,19 @@ def table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return line(lines[0]) + rule + "".join(map(line, lines[1:]))
 
 
+def rows_of(page: str, heading: Sequence[str]) -> list[list[str]]:
+    """Returns the rows that a page's table with this heading has."""
+    rows: list[list[str]] = []
+    within = False
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        begins = cells == list(heading)
+        within = begins or (within and bool(cells))
+        if within and not begins and not cells[0].startswith("---"):
+            rows.append(cells)
+    return rows
+
+
 def listed(words: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

@@ -13,6 +13,7 @@ from decision.policy.student import Student
 from decision.policy.tree_decision import feature_names
 from rlcc.gate.names import named
 from rlcc.gate.verdict import Verdict
+from rlcc.reports.pages import rows_of
 from teachers.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,7 +98,7 @@ def test_rows_of_recipes_that_are_not_named_stay(runs: Path, capsys: pytest.Capt
     after = page.read_text()
     assert row(after) == row(before)
     for heading in (recipes.HEADING, recipes.OFF_HEADING):
-        assert [name.strip("[").partition("]")[0] for name in recipes.rows_of(after, heading)] == ["acc", "rl-cc"]
+        assert [cells[0].strip("[").partition("]")[0] for cells in rows_of(after, heading)] == ["acc", "rl-cc"]
     assert [line.split()[1] for line in after.splitlines() if " fails: " in line] == ["rl-cc", "acc"]
     assert after.partition("```text")[2] == before.partition("```text")[2]
     page.unlink()
