@@ -6,8 +6,10 @@ Read are Markdown (generated pages left out), docstrings, comments and the help 
 """
 
 import ast
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -118,23 +120,18 @@ def docstrings(text: str) -> Iterator[tuple[str, str]]:
             yield getattr(node, "name", "module"), said
 
 
-STRING_OR_COMMENT = re.compile(r"""(\"{3}|'{3}|"|')(?:\\.|(?!\1).)*\1|(?P<comment>#[^\n]*)""", re.DOTALL)
-
-
 def comments(text: str) -> list[str]:
     """Returns the blocks of comments of a Python file."""
     blocks: list[str] = []
     lines: list[str] = []
-    number = last = at = 0
-    for found in STRING_OR_COMMENT.finditer(text):
-        if found["comment"] is None:
-            continue
-        number, at = number + text.count("\n", at, found.start()), found.start()
-        if number != last + 1 and lines:
-            blocks.append(" ".join(lines))
-            lines = []
-        lines.append(found["comment"].lstrip("#!: "))
-        last = number
+    last = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            if token.start[0] != last + 1 and lines:
+                blocks.append(" ".join(lines))
+                lines = []
+            lines.append(token.string.lstrip("#!: "))
+            last = token.start[0]
     return [block for block in [*blocks, " ".join(lines)] if block.strip()]
 
 
