@@ -91,8 +91,8 @@ loses.
 {advice(judged, cells)}
 ## The searched start
 The firmware is the same; [an operator sets](../how-to/tune.md) other values, or takes `recipes/robust-line-rate.toml`,
-whose teacher has them. One after another was set to whichever
-of its choices loses fewest pairs in cells that may be tuned on, then wins most: {found.tries} sets of values. All
+whose teacher has them. One after another was set to whichever of its choices loses fewest pairs in cells that may be
+tuned on, then wins most: {found.tries} sets of values. All
 together lose {found.lost} pairs there. The last column has the lost pairs where one value is as before.
 
 {changes(found)}{sections(judged, of)}

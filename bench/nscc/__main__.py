@@ -176,7 +176,7 @@ The target `host` ([NSCC in host software](../how-to/windows.md#in-host-software
 without loss, pacing and flow scaling (`bench/host_speed.c`, {RUNS} runs in turn).
 
 {table(["CPU ns an acknowledgement", "fastest run", "median"], [_speeds(*each) for each in host.items()])}
-{_aim(host["nscc"])} What else runs on the processor makes a run slower, never faster.
+{_aim(host["nscc"])} Other work on the processor makes a run slower, never faster.
 """
 
 

@@ -2,7 +2,7 @@
 //
 // An uplink's delay is the same for all, so what is put on a line is mostly in order already: a line for bursts that
 // left the NICs within some time, sorted; one each for what is left of them after a packet, after two, and after more;
-// and one for the probes behind them. What is not in order, as after a short packet, goes to a heap.
+// and one for the probes behind them. A burst out of order, as after a short packet, goes to a heap.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace netsim {
 
 class Uplinks {
 public:
-  // `stream`: of the first host. Of a full data packet and of a probe: their times on an uplink.
+  // `stream`: of the first host. `data_ps`, `probe_ps`: times of a full data packet and of a probe on an uplink.
   Uplinks(std::uint32_t stream, Ps ps_per_byte, Ps data_ps, Ps probe_ps)
       : stream_(stream), ps_per_byte_(ps_per_byte), data_ps_(data_ps), probe_ps_(probe_ps) {
     keys_.fill(kNever);
@@ -108,8 +108,7 @@ private:
       } else {
         Odd odd{key, {}};
         rest(odd.burst, ring.front(), arrival);
-        odd_.push(odd);
-        keys_[kOdd] = odd_.top().key;
+        put_odd(odd);
       }
       ring.pop();
     }
@@ -161,9 +160,12 @@ private:
       lines_[line].push(burst);
       last_[line] = key;
     } else {
-      odd_.push(Odd{key, burst});
-      keys_[kOdd] = odd_.top().key;
+      put_odd(Odd{key, burst});
     }
+  }
+  void put_odd(const Odd &odd) {
+    odd_.push(odd);
+    keys_[kOdd] = odd_.top().key;
   }
   void choose() { // no branch to foresee
     const auto first_of = [&](std::size_t a, std::size_t b) { return keys_[b] < keys_[a] ? b : a; };

@@ -99,7 +99,7 @@ WINDOWS = {
     ),
     "codegen": ({"flow_window", "HOST", "divides", "HostPrinter"}, {"host_printer.py"}),
 }
-"""Of flows with windows, by package: words of their interface, site and target, and the files that are theirs alone."""
+"""Flows with windows, by package: words of their interface, site and target, and the files that are theirs alone."""
 WINDOW_FILES = {
     "decision": {"ir/interfaces/flow_rate.py", "policy/in_flight.py"},
     "netsim": {"assembly.py", "policies.py", "sites.py"},
