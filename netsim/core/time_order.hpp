@@ -17,8 +17,8 @@ public:
     bool operator<(const Place &other) const { return key != other.key ? key < other.key : index < other.index; }
   };
 
-  // Returns the places of `items`, one at least, by their keys. Those of one key stay in order. `key(i)`: a time, or one
-  // with a stream.
+  // Returns the places of `items`, one at least, by their keys. Those of one key stay in order. `key(i)`: a time, or
+  // one with a stream.
   template <class Key> const std::vector<Place> &operator()(std::size_t items, Key key) {
     std::uint64_t first = key(0), last = first;
     for (std::size_t i = 1; i < items; ++i) {
