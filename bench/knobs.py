@@ -101,9 +101,7 @@ class KnobBed:
         return {name: round(value, 4) for name, value in times.items()}
 
     def _driven(self, entries: list[Entry]) -> list[closed_loop.PolicyMetrics]:
-        return closed_loop.run(
-            entries, JUDGED, SEEDS, deployment=Deployment(), duration_ps=DURATION_PS, window_ps=WINDOW_PS
-        )
+        return closed_loop.run(entries, closed_loop.GateNetworks(JUDGED, SEEDS, Deployment(), DURATION_PS, WINDOW_PS))
 
 
 @dataclass(frozen=True)

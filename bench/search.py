@@ -12,6 +12,7 @@ furthest off, in units of the recipe's tolerance. The page gives the mean of the
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
@@ -105,15 +106,8 @@ def compared(name: str, recipe: Recipe, folder: Path, own: Row, better: Sequence
         Entry("itself", theirs, latency + LATER_PS),
         *(Entry(str(number), student, latency) for number, student in students.items()),
     ]
-    outcomes = closed_loop.run(
-        entries,
-        recipe.gate.scenarios,
-        list(seeds),
-        deployment=deployment_of(recipe, path),
-        duration_ps=recipe.gate.duration,
-        window_ps=recipe.gate.window,
-        keep=Kept(KEPT),
-    )
+    networks = replace(recipe.gate.networks(deployment_of(recipe, path)), seeds=seeds)
+    outcomes = closed_loop.run(entries, networks, Kept(KEPT))
     errors = {entry.name: _errors(entry.name, outcomes, recipe) for entry in entries}
     shipped = errors[str(own["point"])]
     rows = [["teacher, 10 ns later", "", _mean(errors["itself"]), ""]]

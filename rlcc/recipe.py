@@ -32,6 +32,7 @@ from netsim.tolerance import DEFAULT, Allowance, tolerance
 from rlcc.agents import AgentOptions
 from rlcc.evaluation import linux, prediction
 from rlcc.evaluation.grid import Grid
+from rlcc.gate.closed_loop import GateNetworks
 from rlcc.gate.requirements import Requirement, requirement
 from rlcc.scenario_lists import listed
 from rlcc.search.options import SearchOptions
@@ -330,6 +331,10 @@ class GateOptions(Strict):
         if not 0 <= begin < end <= self.duration:
             raise ValueError("the window must lie within the duration")
         return self
+
+    def networks(self, deployment: Deployment) -> GateNetworks:
+        """Returns the networks to judge in."""
+        return GateNetworks(self.scenarios, self.seeds, deployment, self.duration, self.window)
 
 
 def _network(value: object) -> object:

@@ -12,7 +12,7 @@ import argparse
 import sys
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -124,16 +124,8 @@ def looped(name: str, teachers: dict[int, Teacher], keep: Kept) -> dict[int, dic
         Entry(str(seed), native(teacher.policy, teacher.weights), recipe.rollout.decision_latency)
         for seed, teacher in teachers.items()
     ]
-    found = run(
-        entries,
-        list(gate.scenarios),
-        list(gate.seeds[:GATE_SEEDS]),
-        deployment=deployment_of(recipe, path),
-        duration_ps=gate.duration,
-        window_ps=gate.window,
-        keep=keep,
-        progress=tell,
-    )
+    networks = replace(gate.networks(deployment_of(recipe, path)), seeds=gate.seeds[:GATE_SEEDS])
+    found = run(entries, networks, keep, tell)
     judged = [allowed.metric for allowed in gate.tolerance.values()]
     loops: dict[int, dict[str, dict[str, float]]] = {seed: {} for seed in teachers}
     for each in found:

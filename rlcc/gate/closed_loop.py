@@ -1,5 +1,6 @@
 """Policies in the same networks with the same seeds, which the gate compares."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -9,7 +10,7 @@ from netsim.deployment import Deployment
 from netsim.policies import PolicySpec
 from netsim.result_store import Kept
 from netsim.samples import Samples, Sampling
-from netsim.trials import Progress
+from netsim.trials import Progress, Trial
 from netsim.trials import run as run_trials
 
 
@@ -44,37 +45,43 @@ class PolicyMetrics:
         }
 
 
+@dataclass(frozen=True)
+class GateNetworks:
+    """The networks that policies are compared in: every scenario with every seed, at the deployment's agents."""
+
+    scenarios: Sequence[str]
+    seeds: Sequence[int]
+    deployment: Deployment
+    duration_ps: int
+    window_ps: tuple[int, int]
+
+    def trials(self, entries: Sequence[Entry]) -> list[Trial]:
+        """Returns the trials of every entry; by scenario, then by entry, then by seed."""
+        return [
+            self.deployment.trial(
+                entry.policy,
+                name,
+                seed=seed,
+                duration_ps=self.duration_ps,
+                window_ps=self.window_ps,
+                decision_latency_ps=entry.decision_latency_ps,
+                sampling=entry.sampling if number == 0 else None,
+                name=entry.name,
+            )
+            for name in self.scenarios
+            for entry in entries
+            for number, seed in enumerate(self.seeds)
+        ]
+
+
 def run(
-    entries: list[Entry],
-    names: list[str],
-    seeds: list[int],
-    *,
-    deployment: Deployment,
-    duration_ps: int,
-    window_ps: tuple[int, int],
-    keep: Kept | None = None,
-    progress: Progress | None = None,
+    entries: Sequence[Entry], networks: GateNetworks, keep: Kept | None = None, progress: Progress | None = None
 ) -> list[PolicyMetrics]:
-    """Every entry at the deployment's agents in every scenario with every seed; by scenario, then by entry."""
-    trials = [
-        deployment.trial(
-            entry.policy,
-            name,
-            seed=seed,
-            duration_ps=duration_ps,
-            window_ps=window_ps,
-            decision_latency_ps=entry.decision_latency_ps,
-            sampling=entry.sampling if number == 0 else None,
-            name=entry.name,
-        )
-        for name in names
-        for entry in entries
-        for number, seed in enumerate(seeds)
-    ]
-    outcomes = run_trials(trials, keep=keep, progress=progress)
-    places = [(entry.name, name) for name in names for entry in entries]
+    """Runs every entry in the networks; by scenario, then by entry."""
+    outcomes, seeds = run_trials(networks.trials(entries), keep=keep, progress=progress), tuple(networks.seeds)
+    places = [(entry.name, name) for name in networks.scenarios for entry in entries]
     of_place = [outcomes[at : at + len(seeds)] for at in range(0, len(outcomes), len(seeds))]
     return [
-        PolicyMetrics(*place, tuple(seeds), tuple(each.metrics for each in runs), runs[0].samples)
+        PolicyMetrics(*place, seeds, tuple(each.metrics for each in runs), runs[0].samples)
         for place, runs in zip(places, of_place, strict=True)
     ]

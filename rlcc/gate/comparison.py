@@ -20,11 +20,12 @@ from emulator.shared_library import shared_library
 from netsim.devices import chosen
 from netsim.policies import Installed, PolicySpec, compiled, native
 from netsim.policies import program as interpreted_program
+from netsim.trials_ahead import run_ahead
 from rlcc.commands.console import counted
 from rlcc.gate import closed_loop, on_device
 from rlcc.gate.certificate_check import network_of
 from rlcc.gate.checks import all_states, neighbourhood, same_eyes, undefined_in_states, without_cells
-from rlcc.gate.closed_loop import Entry, PolicyMetrics
+from rlcc.gate.closed_loop import Entry, GateNetworks, PolicyMetrics
 from rlcc.gate.fidelity import LATER, STUDENT, TEACHER
 from rlcc.gate.job import Job, Pair
 from rlcc.gate.judgement import StatesMet, sampling
@@ -83,16 +84,15 @@ def compared(
     pupil = pair.pupil
     runs, named = met.watching(held_out.runs), held_out.named
     errors = compare(with_values(job.program), pupil.observation, pupil.params(), pair.teacher, runs, named)
-    # Both decide as late as the student does on the core: their decisions are compared, not their speeds.
-    theirs = native(pair.teacher.policy, pair.teacher.weights)
-    seen = sampling(len(job.options.scenarios))
-    with _deciding(job, pupil) as ours:
-        entries = [
-            Entry(TEACHER, theirs, latency_ps, seen),
-            Entry(STUDENT, ours, latency_ps, seen),
-            Entry(LATER, theirs, latency_ps + LATER_PS),
-        ]
+    with _of_pair(job, pair, latency_ps) as entries:
         return errors, _in_networks(job, entries)
+
+
+@contextmanager
+def compared_ahead(job: Job, pair: Pair, latency_ps: int, networks: NetworkCache) -> Iterator[None]:
+    """While it lasts, the networks of ``compared`` are simulated into ``networks``."""
+    with _of_pair(job, pair, latency_ps) as entries, run_ahead(_networks(job).trials(entries), networks):
+        yield
 
 
 def alone(job: Job, policy: Pupil, latency_ps: int) -> list[PolicyMetrics]:
@@ -119,23 +119,32 @@ def on_the_device(job: Job, policy: Pupil, device: str, latency_ps: int) -> tupl
     return on_device.checks(found, model), on_device.figures(found, model)
 
 
+@contextmanager
+def _of_pair(job: Job, pair: Pair, latency_ps: int) -> Iterator[list[Entry]]:
+    """Yields student and teacher. Both decide as late as the student does on the core: their decisions are compared,
+    not their speeds."""
+    theirs = native(pair.teacher.policy, pair.teacher.weights)
+    seen = sampling(len(job.options.scenarios))
+    with _deciding(job, pair.pupil) as ours:
+        yield [
+            Entry(TEACHER, theirs, latency_ps, seen),
+            Entry(STUDENT, ours, latency_ps, seen),
+            Entry(LATER, theirs, latency_ps + LATER_PS),
+        ]
+
+
 def _in_networks(job: Job, entries: list[Entry]) -> list[PolicyMetrics]:
     """Returns the metrics of every entry in the gate's networks."""
-    options, remembered = job.options, job.evidence.remembered
-    keep = NetworkCache() if remembered.use else None
-    found = closed_loop.run(
-        entries,
-        options.scenarios,
-        options.seeds,
-        deployment=job.evidence.deployment,
-        duration_ps=options.duration,
-        window_ps=options.window,
-        keep=keep,
-        progress=job.say,
-    )
-    if keep is not None and keep.reused:
-        remembered.hits.append(counted(keep.reused, "network run"))
+    keep = job.evidence.networks or NetworkCache(stored=job.evidence.remembered.use)
+    reused = keep.reused
+    found = closed_loop.run(entries, _networks(job), keep, job.say)
+    if keep.reused > reused:
+        job.evidence.remembered.hits.append(counted(keep.reused - reused, "network run"))
     return found
+
+
+def _networks(job: Job) -> GateNetworks:
+    return job.options.networks(job.evidence.deployment)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from emulator.build import Build
 from emulator.report import EmulationReport
 from netsim.deployment import Deployment
 from rlcc.gate.check_cache import Remembered
+from rlcc.gate.network_cache import NetworkCache
 from rlcc.gate.reference import Reference
 from rlcc.recipe import EmulateOptions, GateOptions
 from teachers.teacher import Teacher
@@ -27,6 +28,7 @@ class Evidence:
     - ``deployment``: the network, and the policies of its other agents
     - ``build`` and ``emulation``: of this very firmware on this engine, made by the same process
     - ``teacher``: as this process read it
+    - ``networks``: the simulations of this process and of earlier ones, where they are not kept for this gate alone
     - ``recipe``: the file that holds these settings, if there is one
     """
 
@@ -38,6 +40,7 @@ class Evidence:
     build: Build | None = None
     emulation: EmulationReport | None = None
     teacher: Teacher | None = None
+    networks: NetworkCache | None = None
     recipe: Path | None = None
 
 

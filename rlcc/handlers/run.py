@@ -61,6 +61,7 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     from rlcc.gate import gate as gate_stage
     from rlcc.gate.certified import PLACE as CERTIFICATE
     from rlcc.gate.certified import discard as discard_certificate
+    from rlcc.gate.networks_ahead import networks_ahead
 
     recipe = load_recipe(recipe_file)
     folder = out or RUNS / recipe.name
@@ -79,7 +80,7 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
         check_place(folder / kind, kind)
     check_fresh(recipe, first, rollouts, student, firmware)
     loaded = loaded or load(teacher)
-    cache = NetworkCache() if remembered.use else None
+    cache = NetworkCache(stored=remembered.use)
     ahead = until_end.enter_context(built_ahead(tools.profile.core)) if "emulate" in to_run[1:] else None
 
     if "rollout" in to_run:
@@ -90,12 +91,14 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
             stages.distill_recipe(
                 recipe, loaded, rollouts, student, figures, progress, deployment, cache, cached=remembered.use
             )
-            if cache is not None and cache.reused:
+            if cache.reused:
                 figures["cached"] = counted(cache.reused, "network run")
     if "emit" in to_run:
         with stage("emit") as (figures, _):
             stages.emit(student, recipe.emit, recipe.seed, firmware, figures)
-    evidence = Evidence(remembered=remembered, deployment=deployment, teacher=loaded, recipe=recipe_file)
+    evidence = Evidence(
+        remembered=remembered, deployment=deployment, teacher=loaded, networks=cache, recipe=recipe_file
+    )
     if "emulate" in to_run:
         with stage("emulate") as (figures, progress):
             build = build_firmware(read_firmware(firmware), tools)
@@ -107,7 +110,8 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     if "verify" in to_run:
         certificate = firmware.resolve().parent / CERTIFICATE
         discard_certificate(certificate)
-        with stage("verify") as (figures, progress):
+        ahead_of_gate = networks_ahead(teacher, recipe.emulate, recipe.gate, evidence)
+        with stage("verify") as (figures, progress), ahead_of_gate:
             build = evidence.build or build_firmware(read_firmware(firmware), tools)
             evidence = replace(evidence, build=build)
             missing = unprovable(build) if recipe.gate.proof else "gate.proof is false"

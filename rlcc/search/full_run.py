@@ -82,13 +82,9 @@ def made(
     theirs, ours = teacher_policy(teacher), interpreted(student_of(opened(student, "student")))
     outcomes = closed_loop.run(
         [Entry(TEACHER, theirs, latency), Entry(STUDENT, ours, latency), Entry(LATER, theirs, latency + LATER_PS)],
-        gate.scenarios,
-        gate.seeds,
-        deployment=deployment,
-        duration_ps=gate.duration,
-        window_ps=gate.window,
-        keep=keep,
-        progress=progress,
+        gate.networks(deployment),
+        keep,
+        progress,
     )
     off = [(c.metric.off(c.difference) / c.allowed, c) for c in compare(outcomes, gate.tolerance) if c.allowed > 0]
     told = [(times, c) for times, c in off if isfinite(times)]

@@ -12,15 +12,15 @@ import pytest
 from rlcc import student_cache as students
 from rlcc.gate.network_cache import NetworkCache
 
-LOAD, SAVE = NetworkCache.load, NetworkCache.save
+READ, WRITE = NetworkCache.read, NetworkCache.write
 TAKEN, STORE = students.taken, students.store
 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_network_cache() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(NetworkCache, "load", lambda self, key: None)
-        patch.setattr(NetworkCache, "save", lambda self, key, outcome: None)
+        patch.setattr(NetworkCache, "read", lambda self, key: None)
+        patch.setattr(NetworkCache, "write", lambda self, key, outcome: None)
         patch.setattr(students, "taken", lambda key, out: False)
         patch.setattr(students, "store", lambda key, student: None)
         yield
@@ -29,8 +29,8 @@ def no_network_cache() -> Iterator[None]:
 @pytest.fixture
 def network_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("rlcc.gate.network_cache.cache_folder", lambda: tmp_path / "cache")
-    monkeypatch.setattr(NetworkCache, "load", LOAD)
-    monkeypatch.setattr(NetworkCache, "save", SAVE)
+    monkeypatch.setattr(NetworkCache, "read", READ)
+    monkeypatch.setattr(NetworkCache, "write", WRITE)
     return tmp_path / "cache" / "networks"
 
 

@@ -1,0 +1,46 @@
+"""Trials that run while the caller computes something else, on the processors that it leaves.
+
+    with run_ahead(trials, keep):
+        ...                                # one thread's work, which needs none of the outcomes
+    outcomes = trials.run(those, keep=keep)
+
+Outcomes are in ``keep``, under the trials' keys. Nothing else passes to the later run, which simulates what is missing.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+
+from decision.artefact.processors import usable_cores
+from netsim.places import Threads
+from netsim.result_store import Kept
+from netsim.trials import Trial, run
+
+
+class _CallerLeft(Exception):
+    """Ends the runs."""
+
+
+@contextmanager
+def run_ahead(trials: Sequence[Trial], keep: Kept) -> Iterator[None]:
+    """Runs the trials as long as the block lasts; those that have begun by then are waited for. An error ends the runs
+    and is not raised: the later run meets it again."""
+    left = Event()
+
+    def go_on(text: str) -> None:
+        if left.is_set():
+            raise _CallerLeft
+
+    def runs() -> None:
+        with suppress(Exception):
+            run(trials, Threads(usable_cores() - 1), keep, go_on)
+
+    thread = Thread(target=runs, name="trials ahead")
+    if usable_cores() > 1:
+        thread.start()
+    try:
+        yield
+    finally:
+        left.set()
+        if thread.is_alive():
+            thread.join()

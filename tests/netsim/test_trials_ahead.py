@@ -1,0 +1,111 @@
+"""Trials that run ahead: the same outcomes under the same keys, and an end with the block, however it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from decision.artefact.errors import InputError
+from netsim import baselines, trials_ahead
+from netsim.network import MS
+from netsim.result_store import Kept
+from netsim.trials import Trial, run
+from netsim.trials_ahead import run_ahead
+
+SHORT = Trial("many-to-one:4", baselines.by_name("dctcp"), seed=1, duration_ps=2 * MS, window_ps=(MS, 2 * MS))
+LONG = replace(SHORT, scenario="many-to-one:64", duration_ps=100 * MS)
+INTERRUPTED = """
+import time
+from pathlib import Path
+from netsim import baselines
+from netsim.network import MS
+from netsim.result_store import Kept
+from netsim.trials import Trial
+from netsim.trials_ahead import run_ahead
+trials = [
+    Trial("many-to-one:64", baselines.by_name("dctcp"), seed, duration_ps=100 * MS, window_ps=(0, 100 * MS))
+    for seed in range(500)
+]
+with run_ahead(trials, Kept(Path("kept"))):
+    Path("begun").touch()
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials_ahead, "usable_cores", lambda: 2)
+
+
+def seeds(trial: Trial, number: int) -> list[Trial]:
+    return [replace(trial, seed=seed) for seed in range(1, number + 1)]
+
+
+def until(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def running() -> bool:
+    return "trials ahead" in {thread.name for thread in threading.enumerate()}
+
+
+def test_outcomes_are_kept_and_those_of_a_run(tmp_path: Path) -> None:
+    trials, keep = seeds(SHORT, 3), Kept(tmp_path)
+    with run_ahead(trials, keep):
+        assert until(lambda: len(list(tmp_path.glob("*.npz"))) == 3)
+    assert run(trials, keep=keep) == run(trials)
+    assert keep.reused == 3
+
+
+def test_a_block_that_raises_ends_the_runs(tmp_path: Path) -> None:
+    def fail() -> None:
+        assert until(lambda: any(tmp_path.glob("*.npz")))
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"), run_ahead(seeds(LONG, 500), Kept(tmp_path)):
+        fail()
+    saved = len(list(tmp_path.glob("*.npz")))
+    assert saved < 100
+    assert not running()
+    time.sleep(0.2)
+    assert len(list(tmp_path.glob("*.npz"))) == saved
+
+
+def test_an_error_is_left_to_the_later_run(tmp_path: Path) -> None:
+    trials = [replace(SHORT, scenario="no-such-scenario")]
+    with run_ahead(trials, Kept(tmp_path)):
+        assert until(lambda: not running())
+    with pytest.raises(InputError):
+        run(trials, keep=Kept(tmp_path))
+
+
+def test_one_processor_is_left_to_the_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials_ahead, "usable_cores", lambda: 1)
+    monkeypatch.setattr(trials_ahead, "run", None)
+    with run_ahead([SHORT], Kept(tmp_path)):
+        assert not running()
+
+
+def test_an_interrupt_ends_them_all(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHON_CPU_COUNT": "2"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    assert until((tmp_path / "begun").exists)
+    assert until(lambda: any(tmp_path.glob("kept/*.npz")))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    assert errors.splitlines()[-1] == "KeyboardInterrupt"
+    assert errors.count("Traceback") == 1
+    assert len(list(tmp_path.glob("kept/*.npz"))) < 250
