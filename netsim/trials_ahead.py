@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 from decision.artefact.processors import usable_cores
-from netsim.places import Threads
+from netsim.processes import Processes
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
 
@@ -23,8 +23,8 @@ class _CallerLeft(Exception):
 
 @contextmanager
 def run_ahead(trials: Sequence[Trial], keep: Kept) -> Iterator[None]:
-    """Runs the trials as long as the block lasts; those that have begun by then are waited for. An error ends the runs
-    and is not raised: the later run meets it again."""
+    """Runs the trials as long as the block lasts; those that have begun by then are waited for. They run in processes,
+    as threads would slow the caller's Python. An error ends them and is not raised: the later run meets it again."""
     left = Event()
 
     def go_on(text: str) -> None:
@@ -33,7 +33,7 @@ def run_ahead(trials: Sequence[Trial], keep: Kept) -> Iterator[None]:
 
     def runs() -> None:
         with suppress(Exception):
-            run(trials, Threads(usable_cores() - 1), keep, go_on)
+            run(trials, Processes(usable_cores() - 1), keep, go_on)
 
     thread = Thread(target=runs, name="trials ahead")
     if usable_cores() > 1:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from netsim import trials
+from netsim.result_store import Outcome
 from rlcc import cli
 from rlcc.gate import comparison, gate, networks_ahead
+from rlcc.gate.network_cache import NetworkCache
 from rlcc.recipe import load_recipe
 
-PERFORM, JUDGE, LATENCY = trials.perform, gate.judge, gate.decision_latency_ps
+SAVE, JUDGE, LATENCY = NetworkCache.save, gate.judge, gate.decision_latency_ps
 
 
 @pytest.fixture
@@ -20,16 +21,15 @@ def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Keys of the networks that were simulated, and "gate" where the gate began."""
     keys: list[str] = []
 
-    def perform(trial: trials.Trial) -> Any:
-        if not trial.record_ps:  # rollouts are no networks of the gate
-            keys.append(trial.key())
-        return PERFORM(trial)
+    def save(cache: NetworkCache, key: str, outcome: Outcome) -> None:
+        keys.append(key)
+        SAVE(cache, key, outcome)
 
     def judge(*arguments: Any, **options: Any) -> Any:
         keys.append("gate")
         return JUDGE(*arguments, **options)
 
-    monkeypatch.setattr(trials, "perform", perform)
+    monkeypatch.setattr(NetworkCache, "save", save)
     monkeypatch.setattr(gate, "judge", judge)
     monkeypatch.setenv("PYTHON_CPU_COUNT", "2")
     return keys
@@ -37,7 +37,7 @@ def performed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def checks(pipeline: Any, out: Path) -> list[dict[str, Any]]:
     """Runs the stages after emission; returns the checks of the verdict."""
-    shutil.copytree(pipeline.firmware.parent, out)
+    shutil.copytree(pipeline.firmware.parent, out, ignore=shutil.ignore_patterns("verdict"))
     assert cli.main(["run", str(pipeline.recipe), "--out", str(out), "--from", "emulate"]) == 0
     verdict: dict[str, Any] = json.loads((out / "verdict" / "verdict.json").read_text())
     return list(verdict["checks"])
