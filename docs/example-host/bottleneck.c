@@ -1,96 +1,88 @@
-/* The path: a queue served at line rate, marks, drops, injected losses, then one delay for the whole way. */
+/* The path: a queue served at line rate, marks, drops, injected losses, then one delay for the whole way.
+ *
+ * It computes from the heads alone and reads no clock: a packet goes on as soon as the time at which it arrives is
+ * known, and the sender waits for that time.
+ */
 #define _POSIX_C_SOURCE 200809L
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "loopback.h"
 
-#define SLOTS 4096U
+#define SLOTS 128U /* packets: more than the queue holds */
 
 typedef struct {
-  uint64_t leaves_ns; /* leaves the queue; reaches the receiver DELAY_NS later */
+  uint64_t begins_ns; /* its first bit leaves */
   char bytes[PACKET_BYTES];
 } slot;
 
-static slot path[SLOTS]; /* packets of queue and delay, in order */
+static slot queue[SLOTS];
 
-static uint32_t draw(uint32_t *random) { return *random = *random * 1664525U + 1013904223U; }
+static void send_on(const endpoint *own, const endpoint *receiver, const char *bytes) {
+  (void)sendto(own->socket, bytes, PACKET_BYTES, 0, (const struct sockaddr *)&receiver->address,
+               sizeof receiver->address);
+}
 
-/* Packets that leave the queue by then are marked by what they leave behind: never up to MARK_MIN_BYTES, always beyond
- * MARK_MAX_BYTES. Returns the number of the first that stays. */
-static uint64_t leave(uint64_t first, uint64_t next, uint64_t now, uint32_t *random, bottleneck_report *report) {
-  for (; (first != next) && (path[first % SLOTS].leaves_ns <= now); first++) {
-    const uint64_t behind = (next - first - 1U) * PACKET_BYTES;
-    const uint64_t drawn = (uint64_t)draw(random) * (MARK_MAX_BYTES - MARK_MIN_BYTES) >> 32U;
-    packet_head head;
+/* A packet is marked as it begins to leave, by the bytes behind it: never up to MARK_MIN_BYTES, always beyond
+ * MARK_MAX_BYTES. */
+static void leave(slot *place, uint64_t behind, uint32_t *random, bottleneck_report *report) {
+  const uint64_t drawn = (uint64_t)draw(random) * (MARK_MAX_BYTES - MARK_MIN_BYTES) >> 32U;
+  packet_head head;
 
-    (void)memcpy(&head, path[first % SLOTS].bytes, sizeof head);
-    head.arrives_ns = (uint32_t)(path[first % SLOTS].leaves_ns + DELAY_NS);
-    head.marked = (uint32_t)(behind > MARK_MIN_BYTES + drawn);
-    report->marked += head.marked;
-    (void)memcpy(path[first % SLOTS].bytes, &head, sizeof head);
-  }
-  return first;
+  (void)memcpy(&head, place->bytes, sizeof head);
+  head.arrives_ns = place->begins_ns + PACKET_NS + DELAY_NS;
+  head.marked = (uint32_t)(behind > MARK_MIN_BYTES + drawn);
+  report->marked += head.marked;
+  report->forwarded += 1U;
+  (void)memcpy(place->bytes, &head, sizeof head);
 }
 
 void run_bottleneck(const loopback_settings *settings, const endpoint *own, const endpoint *receiver,
                     bottleneck_report *report) {
-  uint64_t first = 0U, queue = 0U, next = 0U; /* numbers of the oldest packet, the oldest in the queue, the next one */
-  uint64_t free_ns = 0U, begin_ns = 0U;       /* end of service, first arrival */
+  uint64_t first = 0U, next = 0U;  /* numbers of the oldest packet in the queue and of the next one */
+  uint64_t now = 0U, free_ns = 0U; /* virtual time, and end of service */
   uint32_t random = settings->seed;
+  char bytes[PACKET_BYTES];
 
   (void)memset(report, 0, sizeof *report);
-  for (;;) {
-    struct pollfd ready = {own->socket, POLLIN, 0};
-    const uint64_t before = clock_ns();
-    char bytes[PACKET_BYTES];
+  while (recv(own->socket, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes) {
+    uint64_t queued_ns;
+    uint32_t queued;
     packet_head head;
-    int wait_ms = 1000;
 
-    if (first != next) {
-      const uint64_t due = path[first % SLOTS].leaves_ns + DELAY_NS;
-
-      wait_ms = (due > before) ? (int)((due - before) / 1000000U) : 0;
+    (void)memcpy(&head, bytes, sizeof head);
+    if (head.flow == END_OF_RUN) {
+      return;
     }
-    (void)poll(&ready, 1U, wait_ms);
-    while (recv(own->socket, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)sizeof bytes) {
-      uint64_t now = clock_ns(), queued_ns;
-      uint32_t queued;
-
-      (void)memcpy(&head, bytes, sizeof head);
-      now -= (uint32_t)now - head.sent_ns; /* when it was sent, however late this process runs */
-      queued_ns = (free_ns > now) ? free_ns - now : 0U;
-      queued = (uint32_t)(queued_ns * PACKET_BYTES / PACKET_NS);
-      if (head.flow == END_OF_RUN) {
-        return;
-      }
-      begin_ns = (report->packets != 0U) ? begin_ns : now;
-      report->packets += 1U;
-      if (now - begin_ns >= 250000000ULL * settings->seconds) {
-        report->found += 1U;
-        report->queue_bytes_sum += queued;
-        report->queue_kib[((queued < QUEUE_BYTES) ? queued : QUEUE_BYTES) >> 10U] += 1U;
-      }
-      queue = leave(queue, next, now, &random, report);
-      if (((uint64_t)draw(&random) * 1000000U >> 32U) < settings->loss_ppm) {
-        report->lost += 1U;
-      } else if ((queued + PACKET_BYTES > QUEUE_BYTES) || (next - first == SLOTS)) {
-        report->dropped += 1U;
-      } else {
-        slot *const place = &path[next % SLOTS];
-
-        free_ns = now + queued_ns + PACKET_NS;
-        place->leaves_ns = free_ns;
-        (void)memcpy(place->bytes, bytes, sizeof bytes);
-        next += 1U;
-      }
+    if (head.sent_ns < now) {
+      continue; /* came behind a later one: lost */
     }
-    while ((first != next) && (path[first % SLOTS].leaves_ns + DELAY_NS <= clock_ns())) {
-      queue = leave(queue, next, path[first % SLOTS].leaves_ns, &random, report);
-      (void)sendto(own->socket, path[first % SLOTS].bytes, PACKET_BYTES, 0, (const struct sockaddr *)&receiver->address,
-                   sizeof receiver->address);
-      first += 1U;
+    now = head.sent_ns;
+    for (; (first != next) && (queue[first % SLOTS].begins_ns <= now); first++) {
+      leave(&queue[first % SLOTS], (next - first - 1U) * PACKET_BYTES, &random, report);
+      send_on(own, receiver, queue[first % SLOTS].bytes);
+    }
+    if (head.flow == CLOCK) {
+      send_on(own, receiver, bytes);
+      continue;
+    }
+    queued_ns = (free_ns > now) ? free_ns - now : 0U;
+    queued = (uint32_t)(queued_ns * PACKET_BYTES / PACKET_NS);
+    report->packets += 1U;
+    if (now >= SETTLED_NS(settings)) {
+      report->found += 1U;
+      report->queue_bytes_sum += queued;
+      report->queue_kib[((queued < QUEUE_BYTES) ? queued : QUEUE_BYTES) >> 10U] += 1U;
+    }
+    if (((uint64_t)draw(&random) * 1000000U >> 32U) < settings->loss_ppm) {
+      report->lost += 1U;
+    } else if (queued + PACKET_BYTES > QUEUE_BYTES) {
+      report->dropped += 1U;
+    } else {
+      queue[next % SLOTS].begins_ns = now + queued_ns;
+      (void)memcpy(queue[next % SLOTS].bytes, bytes, sizeof bytes);
+      free_ns = now + queued_ns + PACKET_NS;
+      next += 1U;
     }
   }
 }

@@ -1,14 +1,16 @@
 /* The sender: several flows, each with its window, and its rate where the policy has one. Every call of the header goes
  * to the log.
  *
- * Flows have data without end: what is lost is not sent again, and goodput is what was acknowledged.
+ * Flows have data without end: what is lost is not sent again, and goodput is what was acknowledged. Each flow sends at
+ * line rate at most.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/select.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "loopback.h"
 #include "rlcc_host.h"
@@ -16,7 +18,15 @@
 #define OUTSTANDING 4096U /* packets a flow */
 #define REORDERED 3U      /* packets: one that is this far behind an acknowledged one is lost */
 #define TIMEOUT_NS 100000000U
-#define LONGEST_WAIT_NS 10000000U
+
+/* ns: a round of events; a clock ends it, and is back before the round after the next one begins. */
+#define ROUND_NS 2000000U
+#define BURST 64U  /* packets after which the sender waits for a clock, for sockets to have room */
+#define EARLY 128U /* acknowledgements that are not due: more than the line sends in BASE_RTT_NS and a round */
+
+/* A clock that is not back is sent again, so often. */
+#define REPEAT_MS 20
+#define REPEATS 500U
 
 /* ns: unit of the header's times. A learnt policy reads RTTs up to 4.19 ms, and this path has longer ones: in units of
  * 500 ns they are those of a path that is 500 times as fast and as short. */
@@ -29,34 +39,48 @@
 typedef struct {
   rlcc_host host;
   uint32_t oldest, next; /* sequence numbers: first in flight, next to send */
-  uint64_t paced_ns;     /* the packet after the last one leaves a gap after this */
+  uint64_t last_ns;      /* the last packet was sent; the next one leaves a gap after it */
   uint64_t sent_ns[OUTSTANDING];
   uint8_t done[OUTSTANDING];
 } sender_flow;
 
-static sender_flow flows[MAX_FLOWS];
+typedef struct {
+  const loopback_settings *settings;
+  const endpoint *own, *to;
+  FILE *log;
+  uint64_t begin_ns;    /* the real clock at START_NS */
+  uint64_t now_ns;      /* virtual time: of the event that is handled */
+  uint64_t late_ns_max; /* that the real clock was behind it */
+  packet_head clock;    /* the last one that was sent */
+  uint32_t clocks_back; /* number of the last one that came back */
+  uint32_t burst;       /* packets since that one was sent */
+  packet_head early[EARLY];
+  uint64_t came, handled; /* numbers of the next acknowledgement to come and of the next that is due */
+  uint64_t newest_ns;     /* when the last of them is due */
+  sender_flow flows[MAX_FLOWS];
+} sender;
 
 static const char COLUMNS[] = "now_ns,flow,sent_bytes,rtt_ns,acked_bytes,marked_bytes,skipped_bytes,expired_bytes,"
                               "window_bytes\n";
 
-static void log_call(FILE *log, uint64_t now, uint32_t flow, uint32_t sent, const rlcc_host_completion *c) {
+static void log_call(const sender *s, uint32_t flow, uint32_t sent, const rlcc_host_completion *c) {
   static const rlcc_host_completion none;
   const rlcc_host_completion *const completion = (c != NULL) ? c : &none;
   const uint32_t rtt = (completion->timed != 0U) ? completion->now_ns - completion->sent_ns : 0U;
 
-  if (log != NULL) {
-    (void)fprintf(log,
+  if (s->log != NULL) {
+    (void)fprintf(s->log,
                   "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
                   ",%" PRIu32 "\n",
-                  now / UNIT_NS, flow, sent, rtt, completion->acked_bytes, completion->marked_bytes,
-                  completion->skipped_bytes, completion->expired_bytes, flows[flow].host.window_bytes);
+                  s->now_ns / UNIT_NS, flow, sent, rtt, completion->acked_bytes, completion->marked_bytes,
+                  completion->skipped_bytes, completion->expired_bytes, s->flows[flow].host.window_bytes);
   }
 }
 
-static void complete(FILE *log, uint64_t now, uint32_t flow, rlcc_host_completion *completion) {
-  completion->now_ns = (uint32_t)(now / UNIT_NS);
-  rlcc_host_acknowledged(&flows[flow].host, completion);
-  log_call(log, now, flow, 0U, completion);
+static void complete(sender *s, uint32_t flow, rlcc_host_completion *completion) {
+  completion->now_ns = (uint32_t)(s->now_ns / UNIT_NS);
+  rlcc_host_acknowledged(&s->flows[flow].host, completion);
+  log_call(s, flow, 0U, completion);
 }
 
 /* Packets before `end` that are still in flight are lost. Returns their bytes. */
@@ -73,8 +97,8 @@ static uint32_t lose_before(sender_flow *flow, uint32_t end) {
   return lost;
 }
 
-static void acknowledge(FILE *log, const packet_head *head, uint64_t now) {
-  sender_flow *const flow = &flows[head->flow];
+static void acknowledge(sender *s, const packet_head *head) {
+  sender_flow *const flow = &s->flows[head->flow];
   rlcc_host_completion completion = {0U, 0U, 1U, PACKET_BYTES, 0U, 0U, 0U, 0U, 0U, 0U};
 
   if (((head->sequence - flow->oldest) >= (flow->next - flow->oldest)) ||
@@ -82,26 +106,27 @@ static void acknowledge(FILE *log, const packet_head *head, uint64_t now) {
     return; /* counted as lost before */
   }
   flow->done[head->sequence % OUTSTANDING] = 1U;
-  /* The path's RTT, without the time for which this process did not run. */
-  completion.sent_ns = (uint32_t)(now / UNIT_NS) - (head->arrives_ns - head->sent_ns) / UNIT_NS;
+  completion.sent_ns = (uint32_t)(flow->sent_ns[head->sequence % OUTSTANDING] / UNIT_NS);
   completion.marked_bytes = (head->marked != 0U) ? PACKET_BYTES : 0U;
   completion.skipped_bytes = lose_before(flow, head->sequence - REORDERED);
   while ((flow->oldest != flow->next) && (flow->done[flow->oldest % OUTSTANDING] != 0U)) {
     flow->oldest += 1U;
   }
-  complete(log, now, head->flow, &completion);
+  complete(s, head->flow, &completion);
 }
 
-/* All that is in flight is lost where the oldest packet is late. */
-static void expire(FILE *log, uint32_t number, uint64_t now) {
-  sender_flow *const flow = &flows[number];
+/* All that is in flight is lost. */
+static void expire(sender *s, uint32_t number) {
+  sender_flow *const flow = &s->flows[number];
+  rlcc_host_completion completion = {0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U};
 
-  if ((flow->oldest != flow->next) && (now - flow->sent_ns[flow->oldest % OUTSTANDING] > TIMEOUT_NS)) {
-    rlcc_host_completion completion = {0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U, 0U};
+  completion.expired_bytes = lose_before(flow, flow->next);
+  complete(s, number, &completion);
+}
 
-    completion.expired_bytes = lose_before(flow, flow->next);
-    complete(log, now, number, &completion);
-  }
+/* When the oldest packet of a flow is late; UINT64_MAX where nothing is in flight. */
+static uint64_t expires_ns(const sender_flow *flow) {
+  return (flow->oldest != flow->next) ? flow->sent_ns[flow->oldest % OUTSTANDING] + TIMEOUT_NS : UINT64_MAX;
 }
 
 /* What the header cannot know of the path: NSCC was emitted for it, a policy such as robust-window takes it as
@@ -118,142 +143,203 @@ static rlcc_params params_of_path(void) {
   return params;
 }
 
-/* ns between two packets of a flow at its rate. */
-static uint64_t gap_ns(const loopback_settings *settings, const sender_flow *flow) {
+/* ns between two packets of a flow, at its rate or at the line's. */
+static uint64_t gap_ns(const sender *s, const sender_flow *flow) {
 #if RLCC_HOST_PACES
-  if (settings->mode == RLCC_HOST_ENFORCE) {
+  if (s->settings->mode == RLCC_HOST_ENFORCE) {
     return (PACKET_NS << 20U) / rlcc_host_rate_q20(&flow->host);
   }
 #endif
-  (void)settings;
+  (void)s;
   (void)flow;
-  return 0U;
+  return PACKET_NS;
 }
 
 /* When a flow may send: now or later; UINT64_MAX where its window is full. */
-static uint64_t may_send(const loopback_settings *settings, const sender_flow *flow) {
+static uint64_t may_send_ns(const sender *s, const sender_flow *flow) {
   const uint32_t in_flight = flow->host.in_flight_bytes;
   const uint32_t window =
-      (settings->mode == RLCC_HOST_ENFORCE) ? rlcc_host_window(&flow->host) : settings->fixed_window;
+      (s->settings->mode == RLCC_HOST_ENFORCE) ? rlcc_host_window(&flow->host) : s->settings->fixed_window;
 
   if ((flow->next - flow->oldest < OUTSTANDING) && ((in_flight == 0U) || (in_flight + PACKET_BYTES <= window))) {
-    return flow->paced_ns + gap_ns(settings, flow);
+    const uint64_t paced_ns = flow->last_ns + gap_ns(s, flow);
+
+    return (paced_ns > s->now_ns) ? paced_ns : s->now_ns;
   }
   return UINT64_MAX;
 }
 
-static void send_packet(FILE *log, const endpoint *own, const endpoint *to, uint32_t number, uint64_t now) {
-  sender_flow *const flow = &flows[number];
-  const packet_head head = {number, flow->next, (uint32_t)now, 0U, 0U};
+static void send_head(const sender *s, const packet_head *head) {
   char bytes[PACKET_BYTES] = {0};
 
-  (void)memcpy(bytes, &head, sizeof head);
-  flow->sent_ns[flow->next % OUTSTANDING] = now;
+  (void)memcpy(bytes, head, sizeof *head);
+  (void)sendto(s->own->socket, bytes, sizeof bytes, 0, (const struct sockaddr *)&s->to->address, sizeof s->to->address);
+}
+
+/* Returns the number of a new clock. */
+static uint32_t send_clock(sender *s, uint64_t now) {
+  s->clock.sent_ns = now;
+  s->clock.sequence += 1U;
+  s->burst = 0U;
+  send_head(s, &s->clock);
+  return s->clock.sequence;
+}
+
+/* Takes acknowledgements until a clock is back. Returns 0, or 1 where none comes. */
+static int await_clock(sender *s, uint32_t number) {
+  struct pollfd ready = {s->own->socket, POLLIN, 0};
+  uint32_t repeats = 0U;
+
+  while (s->clocks_back < number) {
+    packet_head head;
+
+    if (poll(&ready, 1U, REPEAT_MS) == 0) {
+      if (++repeats > REPEATS) {
+        (void)fprintf(stderr, "loopback: the path does not answer\n");
+        return 1;
+      }
+      send_head(s, &s->clock);
+    } else if (recv(s->own->socket, &head, sizeof head, MSG_DONTWAIT) == (ssize_t)sizeof head) {
+      repeats = 0U;
+      if (head.flow == CLOCK) {
+        s->clocks_back = head.sequence;
+      } else if ((head.flow < s->settings->flows) && (head.arrives_ns >= s->now_ns) &&
+                 (head.arrives_ns > s->newest_ns) && (s->came - s->handled < EARLY)) {
+        s->early[s->came++ % EARLY] = head;
+        s->newest_ns = head.arrives_ns;
+      } /* or it came out of order: lost */
+    }
+  }
+  return 0;
+}
+
+/* Waits until the real clock has come to the time of an event. */
+static void reach(sender *s, uint64_t due) {
+  const uint64_t real_ns = s->begin_ns + (due - START_NS);
+  uint64_t now;
+
+  for (now = clock_ns(); now < real_ns; now = clock_ns()) {
+    const struct timespec left = {0, (long)(real_ns - now)}; /* at most a round */
+
+    (void)nanosleep(&left, NULL);
+  }
+  s->late_ns_max = (now - real_ns > s->late_ns_max) ? now - real_ns : s->late_ns_max;
+  s->now_ns = due;
+}
+
+static int send_packet(sender *s, uint32_t number) {
+  sender_flow *const flow = &s->flows[number];
+  const packet_head head = {s->now_ns, 0U, number, flow->next, 0U, 0U};
+
+  flow->last_ns = s->now_ns;
+  flow->sent_ns[flow->next % OUTSTANDING] = s->now_ns;
   flow->done[flow->next % OUTSTANDING] = 0U;
   flow->next += 1U;
-  (void)sendto(own->socket, bytes, sizeof bytes, 0, (const struct sockaddr *)&to->address, sizeof to->address);
+  send_head(s, &head);
   rlcc_host_sent(&flow->host, PACKET_BYTES);
-  log_call(log, now, number, PACKET_BYTES, NULL);
+  log_call(s, number, PACKET_BYTES, NULL);
+  return (++s->burst < BURST) ? 0 : await_clock(s, send_clock(s, s->now_ns));
 }
 
-/* Sends a packet a flow in turn, as long as one may. Returns when the next one may. */
-static uint64_t send_all(const loopback_settings *settings, FILE *log, const endpoint *own, const endpoint *to) {
-  uint64_t soonest;
-  uint32_t n, sent;
+/* Handles events up to `end` in order: acknowledgements, timeouts, packets that may be sent. Returns 0, or 1 where the
+ * path does not answer. */
+static int run_until(sender *s, uint64_t end) {
+  int failed = 0;
 
-  do {
-    soonest = UINT64_MAX;
-    for (sent = 0U, n = 0U; n < settings->flows; n++) {
-      const uint64_t now = clock_ns();
-      const uint64_t due = may_send(settings, &flows[n]);
+  while (!failed) {
+    const packet_head *const head = (s->handled != s->came) ? &s->early[s->handled % EARLY] : NULL;
+    uint64_t due = (head != NULL) ? head->arrives_ns : UINT64_MAX;
+    uint32_t n, flow = MAX_FLOWS; /* none: the acknowledgement comes first */
 
-      if (due <= now) {
-        const uint64_t latest = now - gap_ns(settings, &flows[n]); /* a flow that is late catches up on one packet */
+    for (n = 0U; n < s->settings->flows; n++) {
+      const uint64_t expires = expires_ns(&s->flows[n]), sends = may_send_ns(s, &s->flows[n]);
+      const uint64_t acts = (expires < sends) ? expires : sends;
 
-        flows[n].paced_ns = (due > latest) ? due : latest;
-        send_packet(log, own, to, n, now);
-        sent = 1U;
-      } else if (due < soonest) {
-        soonest = due;
-      }
+      flow = (acts < due) ? n : flow;
+      due = (acts < due) ? acts : due;
     }
-  } while (sent != 0U);
-  return soonest;
+    if (due > end) {
+      break;
+    }
+    reach(s, due);
+    if (flow == MAX_FLOWS) {
+      acknowledge(s, head);
+      s->handled += 1U;
+    } else if (expires_ns(&s->flows[flow]) <= due) {
+      expire(s, flow);
+    } else {
+      failed = send_packet(s, flow);
+    }
+  }
+  return failed;
 }
 
-/* Waits for an acknowledgement, at most until then. */
-static void wait_until(const endpoint *own, uint64_t then) {
-  const uint64_t now = clock_ns();
-  const uint64_t left = (then > now) ? then - now : 0U;
-  const struct timespec timeout = {0, (long)((left < LONGEST_WAIT_NS) ? left : LONGEST_WAIT_NS)};
-  fd_set ready;
-
-  FD_ZERO(&ready);
-  FD_SET(own->socket, &ready);
-  (void)pselect(own->socket + 1, &ready, NULL, NULL, &timeout, NULL);
-}
-
-static void print_results(const loopback_settings *settings, const uint64_t *settled, double seconds) {
+static void print_results(const sender *s, const uint64_t *settled) {
+  const uint32_t flows = s->settings->flows;
   double sum = 0.0, squares = 0.0;
   uint32_t n;
 
-  for (n = 0U; n < settings->flows; n++) {
-    const double bytes = (double)(flows[n].host.counters.acked_bytes - settled[n]);
+  for (n = 0U; n < flows; n++) {
+    const double bytes = (double)(s->flows[n].host.counters.acked_bytes - settled[n]);
 
     sum += bytes;
     squares += bytes * bytes;
   }
-  (void)printf("goodput_mbps %.2f\n", sum * 8.0 / seconds / 1e6);
-  (void)printf("jain %.4f\n", (squares > 0.0) ? sum * sum / (settings->flows * squares) : 0.0);
+  (void)printf("goodput_mbps %.2f\n", sum * 8.0 / (0.75 * s->settings->seconds) / 1e6);
+  (void)printf("jain %.4f\n", (squares > 0.0) ? sum * sum / (flows * squares) : 0.0);
+  (void)printf("late_us_max %" PRIu64 "\n", s->late_ns_max / 1000U);
 #define TOTAL(name)                                                                                                    \
   {                                                                                                                    \
     uint64_t total = 0U;                                                                                               \
-    for (n = 0U; n < settings->flows; n++) {                                                                           \
-      total += flows[n].host.counters.name;                                                                            \
+    for (n = 0U; n < flows; n++) {                                                                                     \
+      total += s->flows[n].host.counters.name;                                                                         \
     }                                                                                                                  \
     (void)printf(#name " %" PRIu64 "\n", total);                                                                       \
   }
   RLCC_HOST_COUNTERS(TOTAL)
 }
 
-int run_sender(const loopback_settings *settings, const endpoint *own, const endpoint *bottleneck) {
+int run_sender(const loopback_settings *settings, const endpoint *own, const endpoint *bottleneck,
+               sender_report *report) {
+  static sender s;
   const rlcc_params params = params_of_path();
-  const uint64_t begin = clock_ns();
   const uint64_t length = 1000000000ULL * settings->seconds;
-  FILE *const log = (settings->log != NULL) ? fopen(settings->log, "w") : NULL;
   uint64_t settled[MAX_FLOWS] = {0U}; /* acknowledged bytes when the first quarter of the run ends */
-  uint64_t settled_ns = 0U, now;
-  uint32_t n;
+  uint64_t end;
+  uint32_t n, before, last, random = settings->seed;
+  int failed = 0;
 
-  if ((settings->log != NULL) && (log == NULL)) {
+  s.settings = settings;
+  s.own = own;
+  s.to = bottleneck;
+  s.log = (settings->log != NULL) ? fopen(settings->log, "w") : NULL;
+  s.now_ns = START_NS;
+  s.clock.flow = CLOCK;
+  if ((settings->log != NULL) && (s.log == NULL)) {
     return 1;
   }
-  if (log != NULL) {
-    (void)fputs(COLUMNS, log);
+  if (s.log != NULL) {
+    (void)fputs(COLUMNS, s.log);
   }
   for (n = 0U; n < settings->flows; n++) {
-    rlcc_host_start(&flows[n].host, &params, settings->mode);
+    rlcc_host_start(&s.flows[n].host, &params, settings->mode);
+    s.flows[n].last_ns = START_NS + ((uint64_t)draw(&random) * BASE_RTT_NS >> 32U); /* out of step */
   }
-  for (now = begin; now - begin < length; now = clock_ns()) {
-    packet_head head;
-
-    wait_until(own, send_all(settings, log, own, bottleneck));
-    while (recv(own->socket, &head, sizeof head, MSG_DONTWAIT) == (ssize_t)sizeof head) {
-      if (head.flow < settings->flows) {
-        acknowledge(log, &head, clock_ns());
-      }
-    }
-    now = clock_ns();
-    for (n = 0U; n < settings->flows; n++) {
-      expire(log, n, now);
-    }
-    if ((settled_ns == 0U) && (now - begin > length / 4U)) {
-      settled_ns = now;
-      for (n = 0U; n < settings->flows; n++) {
-        settled[n] = flows[n].host.counters.acked_bytes;
-      }
+  s.begin_ns = clock_ns();
+  before = last = send_clock(&s, START_NS);
+  for (end = START_NS + ROUND_NS; (end <= START_NS + length) && !failed; end += ROUND_NS) {
+    failed = await_clock(&s, before) || run_until(&s, end);
+    before = last;
+    last = send_clock(&s, end);
+    for (n = 0U; (end == SETTLED_NS(settings)) && (n < settings->flows); n++) {
+      settled[n] = s.flows[n].host.counters.acked_bytes;
     }
   }
-  print_results(settings, settled, 1e-9 * (double)(now - settled_ns));
-  return ((log != NULL) && (fclose(log) != 0)) ? 1 : 0;
+  failed = failed || await_clock(&s, last);
+  for (n = 0U; n < settings->flows; n++) {
+    report->packets += s.flows[n].host.counters.sends;
+  }
+  report->acknowledgements = s.came;
+  print_results(&s, settled);
+  return (((s.log != NULL) && (fclose(s.log) != 0)) || failed) ? 1 : 0;
 }

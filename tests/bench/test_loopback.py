@@ -1,4 +1,4 @@
-"""Windows over loopback next to the simulator: what is compared, and what a page says. Real time is not judged here."""
+"""Windows over loopback next to the simulator: what is compared, and what a page says."""
 
 from pathlib import Path
 
