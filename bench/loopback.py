@@ -8,11 +8,13 @@ as short, and holds as many bytes. The example needs a C compiler. Its figures d
 """
 
 import argparse
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import hypot
 from pathlib import Path
-from statistics import mean
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
@@ -37,7 +39,9 @@ LINE_MBPS, QUEUE_BYTES, PACKET_BYTES, BASE_RTT_NS = 80, 120_000, 1024, 4_102_400
 FLOWS = (4, 8, 16)
 AIM = 0.05
 """Largest difference of goodput and queue, as a share of the simulator's figure."""
-
+LATE = "late_ms"
+BUSY = 4 * (os.cpu_count() or 1)
+"""Processes that compute next to a run that is repeated."""
 
 HEADING = (
     "flows",
@@ -94,7 +98,7 @@ def built(source: Path, folder: Path) -> Path:
 
 
 def measured(program: Path, flows: int, seconds: int, seed: int) -> dict[str, float]:
-    """Goodput as a share of the line, queue in bytes and Jain's index of a run without loss on the way.
+    """Goodput as a share of the line, queue in bytes, Jain's index and lateness of a run without loss on the way.
 
     RuntimeError where the system lost datagrams: then the run depends on the machine."""
     command = [str(program), "enforce", str(flows), str(seconds), "0", str(seed)]
@@ -106,21 +110,30 @@ def measured(program: Path, flows: int, seconds: int, seed: int) -> dict[str, fl
         "goodput": told["goodput_mbps"] / LINE_MBPS,
         "queue": told["queue_mean_bytes"],
         "jain": told["jain"],
+        LATE: told["late_us_max"] / 1000,
     }
 
 
-def simulated(integers: Integers, flows: int, seconds: int, seed: int) -> dict[str, float]:
-    """The same of a run in the simulator."""
-    rtt_ps, end_ps = round(BASE_RTT_NS * NS / integers.faster), round(seconds * 1000 * MS / integers.faster)
-    network = Network(
+def path_of(integers: Integers) -> Network:
+    """Returns the example's path in the simulator. Probes, which no flow sends, are as long as packets: the base RTT is
+    that of a packet."""
+    rtt_ps = round(BASE_RTT_NS * NS / integers.faster)
+    return Network(
         link_gbps=integers.link_gbps,
         payload_bytes=PACKET_BYTES,
         wire_overhead_bytes=0,
+        probe_wire_bytes=PACKET_BYTES,
+        start_jitter_ps=rtt_ps,
         one_way_ps=rtt_ps // 2,
         base_rtt_ps=rtt_ps,
         buffer_bytes=QUEUE_BYTES,
         transport=SELECTIVE_REPEAT,
     )
+
+
+def simulated(integers: Integers, flows: int, seconds: int, seed: int) -> dict[str, float]:
+    """The same of a run in the simulator."""
+    end_ps, network = round(seconds * 1000 * MS / integers.faster), path_of(integers)
     run = simulate(
         f"many-to-one:{flows}",
         integers.policy,
@@ -134,21 +147,45 @@ def simulated(integers: Integers, flows: int, seconds: int, seed: int) -> dict[s
     return {"goodput": run.metrics["goodput"], "queue": queue_bytes, "jain": run.metrics["jain"]}
 
 
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """Keeps the processors busy."""
+    each = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in each:
+            process.kill()
+            process.wait()
+
+
+def repeated(example: Path, first: Sequence[dict[str, float]], seconds: int) -> str:
+    """Returns what the load of the machine changes in the first runs of each number of flows."""
+    with busy(BUSY):
+        again = [measured(example, flows, seconds, seed=1) for flows in FLOWS]
+    same = all(a[name] == b[name] for a, b in zip(first, again, strict=True) for name in a if name != LATE)
+    late = [max(run[LATE] for run in runs) for runs in (first, again)]
+    return f"""Seed 1 was run again next to {BUSY} processes that compute.
+Its figures are {"the same to the digit" if same else "NOT the same"}: goodput, queue and Jain's index.
+Events were at most {late[0]:.1f} ms late before and {late[1]:.1f} ms then."""
+
+
 def off(real: Sequence[dict[str, float]], made: Sequence[dict[str, float]], metric: str) -> Figure:
-    """Difference of the means, as a share of the simulator's, with the half-width of loopback's interval."""
-    theirs = mean(run[metric] for run in made)
-    return Figure.of([run[metric] / theirs - 1 for run in real])
+    """Difference of the means, as a share of the simulator's, with the half-width of both intervals together."""
+    ours, theirs = (Figure.of([run[metric] for run in runs]) for runs in (real, made))
+    return Figure(ours.mean / theirs.mean - 1, hypot(ours.half, theirs.half) / theirs.mean)
 
 
 def section(integers: Integers, runs: int, seconds: int) -> str:
     """Returns one algorithm's part of the page."""
-    rows, most = [], 0.0
+    rows, most, first = [], 0.0, []
     with TemporaryDirectory() as folder:
         example = built(integers.source, Path(folder))
         for flows in FLOWS:
             print(f"{integers.name}: {flows} flows", file=sys.stderr, flush=True)
             real = [measured(example, flows, seconds, seed) for seed in range(1, runs + 1)]
             made = [simulated(integers, flows, seconds, seed) for seed in range(1, runs + 1)]
+            first.append(real[0])
             cells = [str(flows)]
             for metric, decimals in (("goodput", 3), ("queue", 0)):
                 differs = off(real, made, metric)
@@ -156,12 +193,15 @@ def section(integers: Integers, runs: int, seconds: int) -> str:
                 cells += [Figure.of([run[metric] for run in each]).text(decimals) for each in (real, made)]
                 cells.append(f"{differs.mean:+.1%} ±{differs.half:.1%}")
             rows.append(cells + [Figure.of([run["jain"] for run in each]).text(3) for each in (real, made)])
+        load = repeated(example, first, seconds)
     return f"""## {integers.name}
 The simulator's path is {integers.faster:g} times as fast and as short.
 
 {table(HEADING, rows)}
 Largest difference of goodput and queue, with its half-width (99 %): {most:.1%}.
 The aim is {AIM:.0%}: {"met" if most <= AIM else "not met"}.
+
+{load}
 """
 
 
@@ -173,7 +213,7 @@ def page(each: Sequence[Integers], runs: int, seconds: int, command: str) -> str
 
 The same integers twice: as a header for a host, over [UDP loopback](../how-to/windows.md#over-udp-loopback), and in the
 simulator. The bottleneck has {LINE_MBPS} Mb/s and NSCC's thresholds of marks, which a learnt policy does not read.
-{counted(runs, "run")} of {seconds} s each, after the first quarter.
+{counted(runs, "run")} of {seconds} s each, after the first quarter; the seeds draw when flows start, within a base RTT.
 Goodput is a share of the line. The queue is what packets find, in bytes.
 
 {sections}"""

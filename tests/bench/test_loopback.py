@@ -39,6 +39,11 @@ def test_both_are_given_the_same_path(algorithm: Algorithm) -> None:
     assert loopback.EXAMPLE == EXAMPLE
 
 
+def test_a_packet_takes_the_base_rtt_in_both() -> None:
+    path = loopback.path_of(loopback.nscc())
+    assert path.one_way_ps + path.control_delay_ps == path.base_rtt_ps
+
+
 def test_the_simulated_path_holds_as_many_bytes(algorithm: Algorithm) -> None:
     """The queue settles at the target, a base RTT of the line: 41 KB."""
     bdp = algorithm.line_rate / 8 * algorithm.base_rtt * 1e-9
@@ -47,16 +52,24 @@ def test_the_simulated_path_holds_as_many_bytes(algorithm: Algorithm) -> None:
     assert found["goodput"] > 0.98
 
 
+def test_a_run_that_load_changes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback, "measured", lambda *_, **__: {"goodput": 0.9, loopback.LATE: 20.0})
+    first = [{"goodput": goodput, loopback.LATE: 0.1} for goodput in (0.9, 0.91, 0.9)]
+    assert "NOT the same" in loopback.repeated(Path("program"), first, seconds=1)
+
+
 @pytest.mark.parametrize(("real", "result"), [(0.96, "met"), (0.90, "not met")])
 def test_the_page_judges_the_largest_difference(
     real: float, result: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loopback, "built", lambda _source, folder: folder)
-    monkeypatch.setattr(loopback, "measured", lambda *_: {"goodput": 1.0, "queue": real * 40_000, "jain": 1.0})
+    run = {"goodput": 1.0, "queue": real * 40_000, "jain": 1.0, loopback.LATE: 0.1}
+    monkeypatch.setattr(loopback, "measured", lambda *_, **__: run)
     monkeypatch.setattr(loopback, "simulated", lambda *_: {"goodput": 1.0, "queue": 40_000.0, "jain": 1.0})
     page = tmp_path / "page.md"
     assert loopback.main([*SHORT, "--out", str(page)]) == 0
     text = page.read_text()
     rows = [line for line in text.splitlines() if line.startswith("| ") and line.split()[1].isdigit()]
     assert [int(row.split()[1]) for row in rows] == list(loopback.FLOWS)
-    assert text.rstrip().endswith(f": {result}.")
+    assert f"The aim is 5%: {result}.\n" in text
+    assert "NOT the same" not in text
