@@ -1,6 +1,6 @@
 /* NSCC over UDP loopback: a sender, a bottleneck and a receiver, a process each; no privilege.
  *
- *     cc -std=c99 -O2 -I FIRMWARE loopback.c bottleneck.c sender.c -o loopback
+ *     cc -std=c99 -O2 -I FIRMWARE loopback.c bottleneck.c sender.c virtual_time.c -o loopback
  *     ./loopback MODE FLOWS SECONDS LOSS_PPM SEED [LOG]     MODE: observe or enforce
  *
  * Prints a figure a line: its name and value. The arguments alone decide them, but for late_us_max.

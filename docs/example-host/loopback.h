@@ -28,10 +28,10 @@
 #define MARK_MIN_BYTES 8204U
 #define MARK_MAX_BYTES 32816U
 
-/* ns, virtual: the first flows start. The 32 bits that the header gets wrap 0.4 s later. */
+/* ns, virtual: start of the run. The 32 bits of it that the header gets wrap 0.4 s later. */
 #define START_NS 3900000000ULL
 
-/* ns: figures are of the time from here on, a quarter of the run later. */
+/* ns, virtual: end of the run's first quarter, from which on figures count. */
 #define SETTLED_NS(settings) (START_NS + 250000000ULL * (settings)->seconds)
 
 /* Heads that are not of a flow: one keeps the order of events, one stops bottleneck and receiver. */

@@ -6,27 +6,14 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 
-#include "loopback.h"
 #include "rlcc_host.h"
+#include "virtual_time.h"
 
 #define OUTSTANDING 4096U /* packets a flow */
 #define REORDERED 3U      /* packets: one that is this far behind an acknowledged one is lost */
 #define TIMEOUT_NS 100000000U
-
-/* ns: a round of events; a clock ends it, and is back before the round after the next one begins. */
-#define ROUND_NS 2000000U
-#define BURST 64U  /* packets after which the sender waits for a clock, for sockets to have room */
-#define EARLY 128U /* acknowledgements that are not due: more than the line sends in BASE_RTT_NS and a round */
-
-/* A clock that is not back is sent again, so often. */
-#define REPEAT_MS 20
-#define REPEATS 500U
 
 /* ns: unit of the header's times. A learnt policy reads RTTs up to 4.19 ms, and this path has longer ones: in units of
  * 500 ns they are those of a path that is 500 times as fast and as short. */
@@ -46,17 +33,8 @@ typedef struct {
 
 typedef struct {
   const loopback_settings *settings;
-  const endpoint *own, *to;
   FILE *log;
-  uint64_t begin_ns;    /* the real clock at START_NS */
-  uint64_t now_ns;      /* virtual time: of the event that is handled */
-  uint64_t late_ns_max; /* that the real clock was behind it */
-  packet_head clock;    /* the last one that was sent */
-  uint32_t clocks_back; /* number of the last one that came back */
-  uint32_t burst;       /* packets since that one was sent */
-  packet_head early[EARLY];
-  uint64_t came, handled; /* numbers of the next acknowledgement to come and of the next that is due */
-  uint64_t newest_ns;     /* when the last of them is due */
+  virtual_time time;
   sender_flow flows[MAX_FLOWS];
 } sender;
 
@@ -72,13 +50,13 @@ static void log_call(const sender *s, uint32_t flow, uint32_t sent, const rlcc_h
     (void)fprintf(s->log,
                   "%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
                   ",%" PRIu32 "\n",
-                  s->now_ns / UNIT_NS, flow, sent, rtt, completion->acked_bytes, completion->marked_bytes,
+                  s->time.now_ns / UNIT_NS, flow, sent, rtt, completion->acked_bytes, completion->marked_bytes,
                   completion->skipped_bytes, completion->expired_bytes, s->flows[flow].host.window_bytes);
   }
 }
 
 static void complete(sender *s, uint32_t flow, rlcc_host_completion *completion) {
-  completion->now_ns = (uint32_t)(s->now_ns / UNIT_NS);
+  completion->now_ns = (uint32_t)(s->time.now_ns / UNIT_NS);
   rlcc_host_acknowledged(&s->flows[flow].host, completion);
   log_call(s, flow, 0U, completion);
 }
@@ -98,10 +76,10 @@ static uint32_t lose_before(sender_flow *flow, uint32_t end) {
 }
 
 static void acknowledge(sender *s, const packet_head *head) {
-  sender_flow *const flow = &s->flows[head->flow];
+  sender_flow *const flow = &s->flows[head->flow % MAX_FLOWS];
   rlcc_host_completion completion = {0U, 0U, 1U, PACKET_BYTES, 0U, 0U, 0U, 0U, 0U, 0U};
 
-  if (((head->sequence - flow->oldest) >= (flow->next - flow->oldest)) ||
+  if ((head->flow >= s->settings->flows) || ((head->sequence - flow->oldest) >= (flow->next - flow->oldest)) ||
       (flow->done[head->sequence % OUTSTANDING] != 0U)) {
     return; /* counted as lost before */
   }
@@ -164,81 +142,22 @@ static uint64_t may_send_ns(const sender *s, const sender_flow *flow) {
   if ((flow->next - flow->oldest < OUTSTANDING) && ((in_flight == 0U) || (in_flight + PACKET_BYTES <= window))) {
     const uint64_t paced_ns = flow->last_ns + gap_ns(s, flow);
 
-    return (paced_ns > s->now_ns) ? paced_ns : s->now_ns;
+    return (paced_ns > s->time.now_ns) ? paced_ns : s->time.now_ns;
   }
   return UINT64_MAX;
 }
 
-static void send_head(const sender *s, const packet_head *head) {
-  char bytes[PACKET_BYTES] = {0};
-
-  (void)memcpy(bytes, head, sizeof *head);
-  (void)sendto(s->own->socket, bytes, sizeof bytes, 0, (const struct sockaddr *)&s->to->address, sizeof s->to->address);
-}
-
-/* Returns the number of a new clock. */
-static uint32_t send_clock(sender *s, uint64_t now) {
-  s->clock.sent_ns = now;
-  s->clock.sequence += 1U;
-  s->burst = 0U;
-  send_head(s, &s->clock);
-  return s->clock.sequence;
-}
-
-/* Takes acknowledgements until a clock is back. Returns 0, or 1 where none comes. */
-static int await_clock(sender *s, uint32_t number) {
-  struct pollfd ready = {s->own->socket, POLLIN, 0};
-  uint32_t repeats = 0U;
-
-  while (s->clocks_back < number) {
-    packet_head head;
-
-    if (poll(&ready, 1U, REPEAT_MS) == 0) {
-      if (++repeats > REPEATS) {
-        (void)fprintf(stderr, "loopback: the path does not answer\n");
-        return 1;
-      }
-      send_head(s, &s->clock);
-    } else if (recv(s->own->socket, &head, sizeof head, MSG_DONTWAIT) == (ssize_t)sizeof head) {
-      repeats = 0U;
-      if (head.flow == CLOCK) {
-        s->clocks_back = head.sequence;
-      } else if ((head.flow < s->settings->flows) && (head.arrives_ns >= s->now_ns) &&
-                 (head.arrives_ns > s->newest_ns) && (s->came - s->handled < EARLY)) {
-        s->early[s->came++ % EARLY] = head;
-        s->newest_ns = head.arrives_ns;
-      } /* or it came out of order: lost */
-    }
-  }
-  return 0;
-}
-
-/* Waits until the real clock has come to the time of an event. */
-static void reach(sender *s, uint64_t due) {
-  const uint64_t real_ns = s->begin_ns + (due - START_NS);
-  uint64_t now;
-
-  for (now = clock_ns(); now < real_ns; now = clock_ns()) {
-    const struct timespec left = {0, (long)(real_ns - now)}; /* at most a round */
-
-    (void)nanosleep(&left, NULL);
-  }
-  s->late_ns_max = (now - real_ns > s->late_ns_max) ? now - real_ns : s->late_ns_max;
-  s->now_ns = due;
-}
-
 static int send_packet(sender *s, uint32_t number) {
   sender_flow *const flow = &s->flows[number];
-  const packet_head head = {s->now_ns, 0U, number, flow->next, 0U, 0U};
+  const packet_head head = {s->time.now_ns, 0U, number, flow->next, 0U, 0U};
 
-  flow->last_ns = s->now_ns;
-  flow->sent_ns[flow->next % OUTSTANDING] = s->now_ns;
+  flow->last_ns = s->time.now_ns;
+  flow->sent_ns[flow->next % OUTSTANDING] = s->time.now_ns;
   flow->done[flow->next % OUTSTANDING] = 0U;
   flow->next += 1U;
-  send_head(s, &head);
   rlcc_host_sent(&flow->host, PACKET_BYTES);
   log_call(s, number, PACKET_BYTES, NULL);
-  return (++s->burst < BURST) ? 0 : await_clock(s, send_clock(s, s->now_ns));
+  return send_head(&s->time, &head);
 }
 
 /* Handles events up to `end` in order: acknowledgements, timeouts, packets that may be sent. Returns 0, or 1 where the
@@ -247,7 +166,7 @@ static int run_until(sender *s, uint64_t end) {
   int failed = 0;
 
   while (!failed) {
-    const packet_head *const head = (s->handled != s->came) ? &s->early[s->handled % EARLY] : NULL;
+    const packet_head *const head = next_acknowledgement(&s->time);
     uint64_t due = (head != NULL) ? head->arrives_ns : UINT64_MAX;
     uint32_t n, flow = MAX_FLOWS; /* none: the acknowledgement comes first */
 
@@ -261,10 +180,10 @@ static int run_until(sender *s, uint64_t end) {
     if (due > end) {
       break;
     }
-    reach(s, due);
+    reach(&s->time, due);
     if (flow == MAX_FLOWS) {
       acknowledge(s, head);
-      s->handled += 1U;
+      take_acknowledgement(&s->time);
     } else if (expires_ns(&s->flows[flow]) <= due) {
       expire(s, flow);
     } else {
@@ -287,7 +206,7 @@ static void print_results(const sender *s, const uint64_t *settled) {
   }
   (void)printf("goodput_mbps %.2f\n", sum * 8.0 / (0.75 * s->settings->seconds) / 1e6);
   (void)printf("jain %.4f\n", (squares > 0.0) ? sum * sum / (flows * squares) : 0.0);
-  (void)printf("late_us_max %" PRIu64 "\n", s->late_ns_max / 1000U);
+  (void)printf("late_us_max %" PRIu64 "\n", s->time.late_ns_max / 1000U);
 #define TOTAL(name)                                                                                                    \
   {                                                                                                                    \
     uint64_t total = 0U;                                                                                               \
@@ -306,15 +225,11 @@ int run_sender(const loopback_settings *settings, const endpoint *own, const end
   const uint64_t length = 1000000000ULL * settings->seconds;
   uint64_t settled[MAX_FLOWS] = {0U}; /* acknowledged bytes when the first quarter of the run ends */
   uint64_t end;
-  uint32_t n, before, last, random = settings->seed;
+  uint32_t n, random = settings->seed;
   int failed = 0;
 
   s.settings = settings;
-  s.own = own;
-  s.to = bottleneck;
   s.log = (settings->log != NULL) ? fopen(settings->log, "w") : NULL;
-  s.now_ns = START_NS;
-  s.clock.flow = CLOCK;
   if ((settings->log != NULL) && (s.log == NULL)) {
     return 1;
   }
@@ -325,21 +240,19 @@ int run_sender(const loopback_settings *settings, const endpoint *own, const end
     rlcc_host_start(&s.flows[n].host, &params, settings->mode);
     s.flows[n].last_ns = START_NS + ((uint64_t)draw(&random) * BASE_RTT_NS >> 32U); /* out of step */
   }
-  s.begin_ns = clock_ns();
-  before = last = send_clock(&s, START_NS);
+  start_time(&s.time, own, bottleneck);
   for (end = START_NS + ROUND_NS; (end <= START_NS + length) && !failed; end += ROUND_NS) {
-    failed = await_clock(&s, before) || run_until(&s, end);
-    before = last;
-    last = send_clock(&s, end);
+    failed = begin_round(&s.time) || run_until(&s, end);
+    end_round(&s.time, end);
     for (n = 0U; (end == SETTLED_NS(settings)) && (n < settings->flows); n++) {
       settled[n] = s.flows[n].host.counters.acked_bytes;
     }
   }
-  failed = failed || await_clock(&s, last);
+  failed = failed || end_run(&s.time);
   for (n = 0U; n < settings->flows; n++) {
     report->packets += s.flows[n].host.counters.sends;
   }
-  report->acknowledgements = s.came;
+  report->acknowledgements = s.time.came;
   print_results(&s, settled);
   return (((s.log != NULL) && (fclose(s.log) != 0)) || failed) ? 1 : 0;
 }
