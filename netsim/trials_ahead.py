@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 from decision.artefact.processors import usable_cores
+from netsim.places import Place, Threads, current_place
 from netsim.processes import Processes
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
@@ -25,7 +26,7 @@ class _CallerLeft(Exception):
 def run_ahead(trials: Sequence[Trial], keep: Kept) -> Iterator[None]:
     """Runs the trials as long as the block lasts; those that have begun by then are waited for. They run in processes,
     as threads would slow the caller's Python. An error ends them and is not raised: the later run meets it again."""
-    left = Event()
+    left, spare = Event(), _spare(current_place())
 
     def go_on(text: str) -> None:
         if left.is_set():
@@ -33,10 +34,10 @@ def run_ahead(trials: Sequence[Trial], keep: Kept) -> Iterator[None]:
 
     def runs() -> None:
         with suppress(Exception):
-            run(trials, Processes(usable_cores() - 1), keep, go_on)
+            run(trials, Processes(spare), keep, go_on)
 
     thread = Thread(target=runs, name="trials ahead")
-    if usable_cores() > 1:
+    if spare:
         thread.start()
     try:
         yield
@@ -44,3 +45,10 @@ def run_ahead(trials: Sequence[Trial], keep: Kept) -> Iterator[None]:
         left.set()
         if thread.is_alive():
             thread.join()
+
+
+def _spare(place: Place) -> int:
+    """Returns how many simulations may run next to the caller: none at a place that is not this machine."""
+    if not isinstance(place, Threads | Processes):
+        return 0
+    return min(place.number or usable_cores(), usable_cores()) - 1

@@ -15,6 +15,8 @@ import pytest
 from decision.artefact.errors import InputError
 from netsim import baselines, trials_ahead
 from netsim.network import MS
+from netsim.places import InThisThread, Place, Threads, at_place
+from netsim.processes import Processes
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
 from netsim.trials_ahead import run_ahead
@@ -89,11 +91,28 @@ def test_an_error_is_left_to_the_later_run(tmp_path: Path) -> None:
         run(trials, keep=Kept(tmp_path))
 
 
-def test_one_processor_is_left_to_the_caller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials_ahead, "usable_cores", lambda: 1)
-    monkeypatch.setattr(trials_ahead, "run", None)
-    with run_ahead([SHORT], Kept(tmp_path)):
-        assert not running()
+@pytest.mark.parametrize(
+    ("cores", "place", "number"),
+    [
+        (1, Threads(), 0),
+        (2, Threads(), 1),
+        (8, Threads(), 7),
+        (8, Threads(3), 2),
+        (2, Threads(9), 1),
+        (8, Threads(1), 0),
+        (8, Processes(4), 3),
+        (8, InThisThread(), 0),
+    ],
+)
+def test_one_processor_is_left_to_the_caller(
+    cores: int, place: Place, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Place] = []
+    monkeypatch.setattr(trials_ahead, "usable_cores", lambda: cores)
+    monkeypatch.setattr(trials_ahead, "run", lambda trials, where, keep, progress: given.append(where))
+    with at_place(place), run_ahead([SHORT], Kept(tmp_path)):
+        assert until(lambda: not running())
+    assert given == ([Processes(number)] if number else [])
 
 
 def test_an_interrupt_ends_them_all(tmp_path: Path) -> None:
