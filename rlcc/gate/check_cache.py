@@ -56,8 +56,8 @@ class Remembered:
         return held
 
     def told(self) -> dict[str, str]:
-        """Returns the figure of what was found again, if anything was."""
-        return {"cached": ", ".join(self.hits)} if self.hits else {}
+        """Returns the figure of what was found again, each named once, if anything was."""
+        return {"cached": ", ".join(dict.fromkeys(self.hits))} if self.hits else {}
 
     def keep(self, name: str, parts: object) -> None:
         """Remember that they hold. A cache that cannot be written costs time, no more."""

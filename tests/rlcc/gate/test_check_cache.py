@@ -51,6 +51,12 @@ def house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_what_was_found_twice_is_named_once() -> None:
+    remembered = check_cache.Remembered(hits=["certificate", "emulation", "certificate"])
+    assert remembered.told() == {"cached": "certificate, emulation"}
+    assert check_cache.Remembered().told() == {}
+
+
 def hashed() -> str:
     check_cache.checker_hash.cache_clear()
     package_hash.cache_clear()
