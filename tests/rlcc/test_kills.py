@@ -131,7 +131,8 @@ KILLS = [(name, number) for number in range(4) for name in COMMANDS][:30]
 
 def start(line: str, folder: Path, temporaries: Path) -> "subprocess.Popen[bytes]":
     temporaries.mkdir(exist_ok=True)
-    env = {**os.environ, "TMPDIR": str(temporaries)}
+    # PyTorch's optimiser imports its compiler, which makes a folder for itself.
+    env = {**os.environ, "TMPDIR": str(temporaries), "TORCHINDUCTOR_CACHE_DIR": str(temporaries.parent / "compiler")}
     command = [sys.executable, "-m", "rlcc.cli", *line.split()]
     out = (folder / "log").open("wb")
     return subprocess.Popen(command, cwd=folder, env=env, stdout=out, stderr=out, start_new_session=True)
