@@ -244,8 +244,8 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     ((given, _),) = stage.asked["compare"]
     assert (given[1], given[2], given[3].hash) == (student.observation, student.params(), teacher.hash)
     assert (list(given[4]), given[5]) == (["own"], "rollouts of seed 5")
-    ((given, named),) = stage.asked["network"]
-    entries, scenarios, seeds = given
+    ((given, _),) = stage.asked["network"]
+    entries, networks = given[:2]
     assert [(e.name, e.policy[0], e.decision_latency_ps) for e in entries] == [
         ("teacher", "native", LATENCY_PS),
         ("student", "program", LATENCY_PS),
@@ -254,8 +254,8 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     assert entries[2].policy is entries[0].policy
     assert entries[0].policy[1] == teacher.policy
     assert entries[1].policy[2] == Installed.of(student, entries[1].policy[1])
-    assert (scenarios, seeds) == (["many-to-one:2"], [3])
-    assert (named["duration_ps"], named["window_ps"]) == (4 * 10**9, (10**9, 3 * 10**9))
+    assert (networks.scenarios, networks.seeds) == (["many-to-one:2"], [3])
+    assert (networks.duration_ps, networks.window_ps) == (4 * 10**9, (10**9, 3 * 10**9))
     assert "run_on_host" not in stage.asked
     places = [
         next(n for n, said in enumerate(stage.said) if word in said) for word in ("core", "certificate", "actions")
@@ -269,7 +269,7 @@ def test_actions_may_be_compared_in_scenarios_of_their_own(stage: Stage) -> None
     ((given, _),) = stage.asked["own_rollouts"]
     assert given[1] == ["many-to-one:8", "many-to-one:64", "many-to-one:512", "many-to-one:1024", "many-to-one:2048"]
     ((given, _),) = stage.asked["network"]
-    assert given[1] == ["many-to-one:2"]
+    assert given[1].scenarios == ["many-to-one:2"]
 
 
 def test_what_was_built_and_run_before_is_not_made_again(stage: Stage) -> None:
