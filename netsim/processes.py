@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.resource_tracker import ensure_running
 from typing import Any
 
 from decision.artefact.errors import InputError
@@ -68,6 +69,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         ours, its = context.Pipe()
         process = context.Process(target=_serve, args=(work, its), daemon=True)
+        ensure_running()  # multiprocessing's tracker, whose start would take the mask away
         with _uninterrupted():
             process.start()
         its.close()

@@ -10,6 +10,7 @@ A trial's result depends on its content only: not on where it runs, nor on what 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from netsim.metrics import start_metrics
 from netsim.mixes import Mix, Steering
 from netsim.network import Network
 from netsim.places import Place, current_place
+from netsim.processes import Processes
 from netsim.result_store import FORMAT, Kept, Outcome
 from netsim.samples import Sampling, samples
 from netsim.scenarios import Scenario
@@ -97,6 +99,7 @@ def run(
     place = where or current_place()
     keys = [trial.key() for trial in trials] if keep is not None else []
     outcomes = {at: kept for at, key in enumerate(keys) if keep is not None and (kept := keep.load(key)) is not None}
+    work = partial(perform_alike, simulator_hash()) if isinstance(place, Processes) else perform
     begin, reused = time.monotonic(), len(outcomes)
 
     def say() -> None:
@@ -111,14 +114,14 @@ def run(
     lost: dict[int, Lost] = {}
     for _ in range(ATTEMPTS):
         lost = {}
-        for index, answer in place.answers(perform, [trials[at] for at in todo]):
+        for index, answer in place.answers(work, [trials[at] for at in todo]):
             at = todo[index]
             if isinstance(answer, Lost):
                 lost[at] = answer
-                continue
-            outcomes[at] = answer
-            if keep is not None:
-                keep.save(keys[at], answer)
+            else:
+                outcomes[at] = answer
+                if keep is not None:
+                    keep.save(keys[at], answer)
             say()
         todo = sorted(lost)
         if not todo:
@@ -131,6 +134,14 @@ def run(
             "for fewer --jobs?"
         )
     return [outcomes[at] for at in range(len(trials))]
+
+
+def perform_alike(simulator: str, trial: Trial) -> Outcome:
+    """Returns ``perform``'s outcome, in a process that was started since: InputError where it has loaded another
+    simulator than the one with this hash, under which the outcome is kept."""
+    if simulator_hash() != simulator:
+        raise InputError("rlcc was changed while it simulated; start again")
+    return perform(trial)
 
 
 def perform(trial: Trial) -> Outcome:

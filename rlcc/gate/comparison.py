@@ -90,7 +90,7 @@ def compared(
 
 @contextmanager
 def compared_ahead(job: Job, pair: Pair, latency_ps: int, networks: NetworkCache) -> Iterator[None]:
-    """While it lasts, the networks of ``compared`` are simulated into ``networks``."""
+    """Simulates the networks of ``compared`` into ``networks`` as long as it lasts."""
     with _of_pair(job, pair, latency_ps) as entries, run_ahead(_networks(job).trials(entries), networks):
         yield
 

@@ -18,8 +18,8 @@ from rlcc.recipe import EmulateOptions, GateOptions
 
 @contextmanager
 def networks_ahead(teacher: Path, engine: EmulateOptions, options: GateOptions, evidence: Evidence) -> Iterator[None]:
-    """While it lasts, the networks of ``gate.judge`` are simulated into ``evidence.networks``. Nothing runs for a
-    firmware that was not emulated in this process, or does not pass there."""
+    """Simulates the networks of ``gate.judge`` into ``evidence.networks`` as long as it lasts; none for a firmware that
+    was not emulated in this process, or does not pass there."""
     build, report = evidence.build, evidence.emulation
     if build is None or report is None or report.cycles is None or report.mismatches:
         yield

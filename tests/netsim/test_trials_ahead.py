@@ -14,6 +14,7 @@ import pytest
 
 from decision.artefact.errors import InputError
 from netsim import baselines, trials_ahead
+from netsim import trials as trials_of_netsim
 from netsim.network import MS
 from netsim.places import InThisThread, Place, Threads, at_place
 from netsim.processes import Processes
@@ -83,6 +84,26 @@ def test_a_block_that_raises_ends_the_runs(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.npz"))) == saved
 
 
+def test_a_simulator_that_was_changed_meanwhile_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials_of_netsim, "simulator_hash", lambda: "what this process has loaded")
+    with pytest.raises(InputError, match="changed"):
+        run([SHORT], Processes(1), Kept(tmp_path))
+    with run_ahead([SHORT], Kept(tmp_path)):
+        assert until(lambda: not running())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_of_another_begins_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[Place] = []
+    monkeypatch.setattr(trials_ahead, "parent_process", lambda: "a process")
+    monkeypatch.setattr(trials_ahead, "run", lambda trials, where, keep, progress: given.append(where))
+    with run_ahead([SHORT], Kept(tmp_path)):
+        assert until(lambda: not running())
+    assert given == []
+
+
 def test_an_error_is_left_to_the_later_run(tmp_path: Path) -> None:
     trials = [replace(SHORT, scenario="no-such-scenario")]
     with run_ahead(trials, Kept(tmp_path)):
@@ -98,6 +119,7 @@ def test_an_error_is_left_to_the_later_run(tmp_path: Path) -> None:
         (2, Threads(), 1),
         (8, Threads(), 7),
         (8, Threads(3), 2),
+        (64, Threads(), 8),
         (2, Threads(9), 1),
         (8, Threads(1), 0),
         (8, Processes(4), 3),
@@ -115,14 +137,32 @@ def test_one_processor_is_left_to_the_caller(
     assert given == ([Processes(number)] if number else [])
 
 
-def test_an_interrupt_ends_them_all(tmp_path: Path) -> None:
+def test_the_first_process_does_not_hear_an_interrupt() -> None:
+    """From its start on: before Python can ignore it, it would end in a traceback."""
+    script = (
+        "import signal; from functools import partial; from netsim.processes import Processes; "
+        "print(*Processes(1).answers(partial(signal.pthread_sigmask, signal.SIG_BLOCK), [[]]))"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "SIGINT" in shown
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_an_interrupt_ends_them_all(saved: bool, tmp_path: Path) -> None:
+    """As a terminal's, of the whole group; also while the first process starts."""
     environment = os.environ | {"PYTHON_CPU_COUNT": "2"}
     process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     assert until((tmp_path / "begun").exists)
-    assert until(lambda: any(tmp_path.glob("kept/*.npz")))
-    process.send_signal(signal.SIGINT)
+    assert until(lambda: not saved or any(tmp_path.glob("kept/*.npz")))
+    time.sleep(0.0 if saved else 0.4)  # the worker is being started
+    os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
     assert errors.splitlines()[-1] == "KeyboardInterrupt"
