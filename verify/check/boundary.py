@@ -68,13 +68,14 @@ def checked(
     if core and (reason := buildable()) is not None:
         raise NoCore(str(reason))
     context = get_context("spawn")  # a fork would take the terminal's threads along
-    ours, theirs = context.Pipe(duplex=False)
+    ours, theirs = context.Pipe()
     artefact = of_kind(firmware, "firmware")  # read here, once: the process gets the bytes
-    arguments = (theirs, certificate, artefact, solver, limits, proofs, teacher, core)
-    child = context.Process(target=_child, args=arguments, daemon=True)
+    child = context.Process(target=_child, args=(theirs,), daemon=True)
     child.start()
     try:
         theirs.close()
+        with suppress(BrokenPipeError, ConnectionResetError):  # it has ended, as its answer will say
+            ours.send((certificate, artefact, solver, limits, proofs, teacher, core))
         return _answer(ours, child, progress, limits)
     finally:
         _end(child)
@@ -122,18 +123,10 @@ def judged(
         raise Refused(f"the checker cannot judge it: {type(error).__name__}: {error}") from None
 
 
-def _child(
-    pipe: Connection,
-    certificate: Certificate,
-    firmware: Opened,
-    solver: str,
-    limits: CheckLimits,
-    proofs: Path | None,
-    teacher: TeacherNetwork | None,
-    core: bool,
-) -> None:
-    """Runs in the process: writes progress, then one answer, into the pipe."""
+def _child(pipe: Connection) -> None:
+    """Runs in the process: reads what to check from the pipe, writes progress into it, then one answer."""
     os.setpgrp()  # the compilers it starts end with it
+    certificate, firmware, solver, limits, proofs, teacher, core = pipe.recv()
     answer: tuple[str, object]
     try:
         found = judged(
@@ -152,7 +145,7 @@ def _answer(pipe: Connection, child: BaseProcess, progress: Progress | None, lim
     while pipe.poll(max(end - time.monotonic(), 0)):
         try:
             kind, content = pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             child.join(10)
             raise Refused(f"the checker ended without an answer (exit code {child.exitcode})") from None
         if kind == "holds" and isinstance(content, Recheck):

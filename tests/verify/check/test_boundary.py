@@ -265,6 +265,14 @@ def test_a_checker_that_breaks_down_has_refused() -> None:
         boundary._answer(ours, child, None, CheckLimits())
 
 
+def test_a_checker_that_ends_before_it_reads_has_refused(proved: Proved, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it is to read is longer than a pipe holds."""
+    monkeypatch.setattr(boundary, "_child", os.abort)
+    built, content = proved
+    with pytest.raises(Refused, match="exit code"):
+        checked(sealed_model(content), built.firmware.folder)
+
+
 FAILURES = {
     "a recursion": (RecursionError("maximum"), "nests deeper"),
     "no memory": (MemoryError(), "needs more than"),
