@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing import current_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rlcc.simulator.protocol import Simulator
     from verify.trusted.certificate import Certificate
 
+MAIN_GUARD = 'if __name__ == "__main__":'
 Stage = Literal["rollout", "distill", "emit", "emulate", "verify", "gate"]
 
 
@@ -186,6 +188,8 @@ def run(recipe: str | Path, out: str | Path | None = None, *, start: Stage = "ro
     """
     from rlcc.commands.run import STAGES, command
 
+    if getattr(current_process(), "_inheriting", False):  # as multiprocessing asks before it starts a process
+        raise InputError(f"a process of rlcc.run reads this script again; put the call under `{MAIN_GUARD}`")
     if start not in STAGES:
         raise InputError(f"start={start!r} is no stage; give one of {', '.join(STAGES)}")
     made = opened(recipe, out)

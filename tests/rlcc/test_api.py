@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from multiprocessing import current_process
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,15 @@ def test_what_is_not_there_is_one_sentence(made: rlcc.Run, tmp_path: Path) -> No
         rlcc.run(tmp_path / "no.toml")
     with pytest.raises(InputError, match="start='never' is no stage"):
         rlcc.run("rl-cc", start="never")  # type: ignore[arg-type]
+
+
+def test_a_script_that_is_read_again_by_a_process_does_not_run(
+    pipeline: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(InputError, match="__main__"):
+        rlcc.run(pipeline.recipe, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_recipe_that_came_with_rlcc_has_a_name() -> None:
