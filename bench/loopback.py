@@ -212,7 +212,10 @@ def page(each: Sequence[Integers], runs: int, seconds: int, command: str) -> str
 {made_by(command)}
 
 The same integers twice: as a header for a host, over [UDP loopback](../how-to/windows.md#over-udp-loopback), and in the
-simulator. The bottleneck has {LINE_MBPS} Mb/s and NSCC's thresholds of marks, which a learnt policy does not read.
+simulator. Time is virtual: the bottleneck computes when a packet arrives, and sockets carry the packets. No figure is
+of the real clock but the lateness, by which a run was delayed.
+
+The bottleneck has {LINE_MBPS} Mb/s and NSCC's thresholds of marks, which a learnt policy does not read.
 {counted(runs, "run")} of {seconds} s each, after the first quarter; the seeds draw when flows start, within a base RTT.
 Goodput is a share of the line. The queue is what packets find, in bytes.
 

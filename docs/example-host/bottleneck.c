@@ -45,7 +45,7 @@ void run_bottleneck(const loopback_settings *settings, const endpoint *own, cons
   char bytes[PACKET_BYTES];
 
   (void)memset(report, 0, sizeof *report);
-  while (recv(own->socket, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes) {
+  while (receive(own, bytes)) {
     uint64_t queued_ns;
     uint32_t queued;
     packet_head head;

@@ -7,6 +7,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,11 +51,20 @@ static endpoint open_endpoint(void) {
   return made;
 }
 
+int receive(const endpoint *own, char *bytes) {
+  ssize_t length;
+
+  do {
+    length = recv(own->socket, bytes, PACKET_BYTES, 0);
+  } while ((length < 0) && (errno == EINTR)); /* the process was stopped, and goes on */
+  return length == (ssize_t)PACKET_BYTES;
+}
+
 static void run_receiver(const endpoint *own, const endpoint *sender) {
   char bytes[PACKET_BYTES];
   packet_head head;
 
-  while (recv(own->socket, bytes, sizeof bytes, 0) == (ssize_t)sizeof bytes) {
+  while (receive(own, bytes)) {
     (void)memcpy(&head, bytes, sizeof head);
     if (head.flow == END_OF_RUN) {
       return;

@@ -3,7 +3,7 @@
  *     sender --UDP--> bottleneck --UDP--> receiver --UDP--> sender
  *
  * Time is virtual. The sender handles each event at the time at which it is due, in order, once the real clock has come
- * to it: a process that runs late delays the run and changes nothing in it.
+ * to it: a process that runs late, by up to 10 s, delays the run and changes nothing in it.
  *
  * CLOCK heads keep the order. One says that no packet sent before its sent_ns follows, and goes round behind the
  * packets. When it is back, the sender has every acknowledgement that arrives within BASE_RTT_NS after that time.
@@ -28,7 +28,7 @@
 #define MARK_MIN_BYTES 8204U
 #define MARK_MAX_BYTES 32816U
 
-/* ns, virtual: start of the run. The 32 bits of it that the header gets wrap 0.4 s later. */
+/* ns, virtual: start of the run. The 32 bits of ns that the header gets wrap 0.4 s later. */
 #define START_NS 3900000000ULL
 
 /* ns, virtual: end of the run's first quarter, from which on figures count. */
@@ -83,6 +83,9 @@ typedef struct {
 
 /* The real clock: ns since some start, never back. */
 uint64_t clock_ns(void);
+
+/* Waits for a datagram of PACKET_BYTES. Returns whether one came, in time. */
+int receive(const endpoint *own, char *bytes);
 
 /* Returns the next of a sequence of pseudo-random numbers. */
 uint32_t draw(uint32_t *random);

@@ -82,7 +82,8 @@ void reach(virtual_time *time, uint64_t due) {
   uint64_t now;
 
   for (now = clock_ns(); now < real_ns; now = clock_ns()) {
-    const struct timespec left = {0, (long)(real_ns - now)}; /* at most a round */
+    const uint64_t left_ns = real_ns - now;
+    const struct timespec left = {(time_t)(left_ns / 1000000000U), (long)(left_ns % 1000000000U)};
 
     (void)nanosleep(&left, NULL);
   }

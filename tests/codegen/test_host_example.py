@@ -2,7 +2,10 @@
 replays to the windows that were decided. Time is virtual: a late process changes no figure but the lateness."""
 
 import json
+import os
+import signal
 import subprocess
+import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
@@ -128,6 +131,24 @@ def test_a_late_process_delays_a_run_and_does_not_change_it(
     late = figures(built(header, tmp_path, STALL), "enforce", logs[1])
     assert late[LATENESS] > 10_000
     assert timeless(late) == timeless(punctual)
+    assert logs[0].read_bytes() == logs[1].read_bytes()
+
+
+def test_processes_that_were_stopped_go_on(program: Path, tmp_path: Path) -> None:
+    """As by a terminal's Ctrl-Z, and then `fg`."""
+    logs = [tmp_path / "straight.csv", tmp_path / "stopped.csv"]
+    straight = figures(program, "enforce", logs[0])
+    command = [str(program), "enforce", *map(str, (FLOWS, SECONDS, LOSS_PPM, SEED)), str(logs[1])]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    time.sleep(0.4)
+    os.killpg(process.pid, signal.SIGSTOP)
+    time.sleep(0.4)
+    os.killpg(process.pid, signal.SIGCONT)
+    shown, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    stopped = {name: float(value) for name, value in map(str.split, shown.splitlines())}
+    assert stopped[LATENESS] > 300_000
+    assert timeless(stopped) == timeless(straight)
     assert logs[0].read_bytes() == logs[1].read_bytes()
 
 
