@@ -219,9 +219,9 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
 
     monkeypatch.setattr(os, "setpgrp", lambda: seen.append("setpgrp"))
     monkeypatch.setattr(boundary, "judged", judging)
-    pipe: Any = SimpleNamespace(send=seen.append)
     arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT, Path("proofs.zip"), TEACHER, False)
-    boundary._child(pipe, *arguments)
+    pipe: Any = SimpleNamespace(send=seen.append, recv=lambda: arguments)
+    boundary._child(pipe)
     assert seen == ["setpgrp", arguments, ("progress", "walking"), answer]
 
 
@@ -301,13 +301,14 @@ def test_all_messages_together_have_the_time_that_was_given(monkeypatch: pytest.
 def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     ours, theirs = (SimpleNamespace(close=lambda n=n: seen.append(f"closed {n}")) for n in ("ours", "theirs"))
+    ours.send = seen.append
     child = SimpleNamespace(start=lambda: seen.append("started"))
 
     def process(**named: Any) -> Any:
         seen.append(named)
         return child
 
-    context = SimpleNamespace(Pipe=lambda **_: (ours, theirs), Process=process)
+    context = SimpleNamespace(Pipe=lambda: (ours, theirs), Process=process)
     monkeypatch.setattr(boundary, "get_context", lambda method: seen.append(method) or context)
     monkeypatch.setattr(boundary, "_answer", lambda *arguments: seen.append(arguments) or HOLDS)
     monkeypatch.setattr(boundary, "_end", lambda of: seen.append(("ended", of)))
@@ -316,11 +317,11 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
     asked: dict[str, Any] = {"solver": "cvc5", "progress": print, "limits": limits, "proofs": proofs}
     monkeypatch.setattr(boundary, "of_kind", lambda firmware, kind: (kind, "opened", firmware))
     assert checked(ANYTHING, Path("folder"), teacher=TEACHER, **asked) is HOLDS
-    arguments = (theirs, ANYTHING, ("firmware", "opened", Path("folder")), "cvc5", limits, proofs, TEACHER, True)
+    arguments = (ANYTHING, ("firmware", "opened", Path("folder")), "cvc5", limits, proofs, TEACHER, True)
     assert seen == [
         "spawn",
-        {"target": boundary._child, "args": arguments, "daemon": True},
-        *("started", "closed theirs", (ours, child, print, limits), ("ended", child), "closed ours"),
+        {"target": boundary._child, "args": (theirs,), "daemon": True},
+        *("started", "closed theirs", arguments, (ours, child, print, limits), ("ended", child), "closed ours"),
     ]
 
 
