@@ -25,7 +25,7 @@ from netsim.trials_ahead import run_ahead
 SHORT = Trial("many-to-one:4", baselines.by_name("dctcp"), seed=1, duration_ps=2 * MS, window_ps=(MS, 2 * MS))
 LONG = replace(SHORT, scenario="many-to-one:64", duration_ps=100 * MS)
 INTERRUPTED = """
-import time
+import signal, time
 from pathlib import Path
 from netsim import baselines
 from netsim.network import MS
@@ -36,6 +36,7 @@ trials = [
     Trial("many-to-one:64", baselines.by_name("dctcp"), seed, duration_ps=100 * MS, window_ps=(0, 100 * MS))
     for seed in range(500)
 ]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
 with run_ahead(trials, Kept(Path("kept"))):
     Path("begun").touch()
     time.sleep(600)
