@@ -4,8 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from emulator import core_ahead
 from emulator.core import EXECUTABLE, is_built
 from emulator.core_ahead import built_ahead
 from emulator.profile import load_profile
+from tests.waiting import until
 
 CORE = load_profile("ibex-small").core
 RUN = """
@@ -41,13 +40,6 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     started = tmp_path / "started"
     compile_by(f"echo $$ >>{started}; exec sleep 60", tmp_path, monkeypatch)
     return started
-
-
-def until(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 60
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
 
 
 def alive(process: int) -> bool:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from netsim.processes import Processes
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
 from netsim.trials_ahead import run_ahead
+from tests.waiting import until
 
 SHORT = Trial("many-to-one:4", baselines.by_name("dctcp"), seed=1, duration_ps=2 * MS, window_ps=(MS, 2 * MS))
 LONG = replace(SHORT, scenario="many-to-one:64", duration_ps=100 * MS)
@@ -50,13 +50,6 @@ def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def seeds(trial: Trial, number: int) -> list[Trial]:
     return [replace(trial, seed=seed) for seed in range(1, number + 1)]
-
-
-def until(condition: Callable[[], bool]) -> bool:
-    end = time.monotonic() + 60
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return condition()
 
 
 def running() -> bool:

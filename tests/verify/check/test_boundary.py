@@ -266,7 +266,7 @@ def test_a_checker_that_breaks_down_has_refused() -> None:
 
 
 def test_a_checker_that_ends_before_it_reads_has_refused(proved: Proved, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it is to read is longer than a pipe holds."""
+    """It is to read more than a pipe holds."""
     monkeypatch.setattr(boundary, "_child", os.abort)
     built, content = proved
     with pytest.raises(Refused, match="exit code"):
