@@ -98,13 +98,19 @@ class Returns:
         return int(view.words(node)[0])
 
     def _proved(self, lane: Lanes, word: int, node: int, bits: int, about: str) -> bool:
-        return self.solvers.prove(difference(self.state, self.cuts, lane, word, node, bits), about)
+        """Asks by what the lane knows; if that leaves both possible, by what the program makes of it too."""
+        parts = self.state, self.cuts, lane, word, node, bits
+        question = difference(*parts)
+        if self.solvers.prove(question, about):
+            return True
+        return self.solvers.open(question) and self.solvers.prove(difference(*parts, definitions=True), about)
 
 
 def difference(
     state: State, cuts: Cuts, lane: Lanes, word: int, node: int, bits: int, *, definitions: bool = False
 ) -> Question:
-    """The question whether, in one lane, the low bits of a word and of a node can differ."""
+    """The question whether, in one lane, the low bits of a word and of a node can differ; with the ``definitions`` of
+    the nodes in it, of which the lane may know the name alone."""
     program = cuts.program
     view = View(state, cuts, lane, {})
     known = {n: int(view.words(n)[0]) for n in range(len(program.nodes)) if program.nodes[n].op is not Op.CONST}
@@ -113,6 +119,8 @@ def difference(
     code, expected = writer.word(word), writer.node(node)
     lane_knows(state, lane, writer)
     differ = f"(not (= ((_ extract {bits - 1} 0) {code}) ((_ extract {bits - 1} 0) {expected})))"
+    if definitions:
+        writer.define({cuts.node(n): n for n in known})
     return writer.question(differ)
 
 

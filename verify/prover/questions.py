@@ -72,6 +72,24 @@ class Writer:
             name = self._nodes[n] = self._name(f"n{n}", 64, self._node(n))
         return name
 
+    def define(self, names: dict[int, int]) -> None:
+        """Assert what the nodes are whose names (atom -> node) are in the lines: what the lane knows them to be, and
+        what the program makes of them. It ends at the inputs and at values without an expression, as the trees'.
+        """
+        told = set[int]()
+        while missing := [atom for _, atom in self.atoms if atom in names and atom not in told]:
+            for atom in missing:
+                told.add(atom)
+                self._is_node(atom, names[atom])
+
+    def _is_node(self, atom: int, n: int) -> None:
+        node = self.program.nodes[n]
+        value = self._extended(n, atom)
+        same = [self.node(n)] if self.known.get(n, atom) != atom else []
+        if node.op not in (Op.EVENT, Op.PARAM, Op.STATE, Op.TREES):
+            same.append(self._by_expression(n))
+        self.lines += [f"(assert (= {value} {other}))" for other in same]
+
     def interval(self, e: int, low: int, high: int) -> None:
         """Assert that the integer that a word stands for lies in low..high (shorter than 2^32; where low > high there
         is none)."""
@@ -181,11 +199,16 @@ class Writer:
                     self.lines.append(f"(assert (=> (= {x} {y}) (= {product} {other})))")
 
     def _node(self, n: int) -> str:
-        node = self.program.nodes[n]
         word = self.known.get(n, UNKNOWN)
-        if word != UNKNOWN:
-            extension = "zero_extend" if node.low >= 0 else "sign_extend"
-            return f"((_ {extension} 32) {self.word(word)})"
+        return self._extended(n, word) if word != UNKNOWN else self._by_expression(n)
+
+    def _extended(self, n: int, word: int) -> str:
+        """A word that stands for a node in 64 bits."""
+        extension = "zero_extend" if self.program.nodes[n].low >= 0 else "sign_extend"
+        return f"((_ {extension} 32) {self.word(word)})"
+
+    def _by_expression(self, n: int) -> str:
+        node = self.program.nodes[n]
         if node.op in (Op.MUL, Op.MUL_SHR):
             return self._node_product(n)
         a, b, c = ([self.node(x) for x in node.args] + ["", "", ""])[:3]

@@ -51,6 +51,11 @@ class Solvers:
                 self.answers.append(answer)
         return answer.proved
 
+    def open(self, question: Question) -> bool:
+        """Whether a solver has found values that satisfy it, once asked."""
+        answer = self._known.get(question.hash)
+        return answer is not None and "sat" in answer.verdicts.values()
+
     def model(self, question: Question, seconds: float | None = None) -> tuple[Verdict, dict[int, int]]:
         """A value for each atom (32-bit words) that makes the assertions true, if there is one."""
         return _bitwuzla(question, seconds or self.seconds)

@@ -7,6 +7,7 @@ import pytest
 from drawing import ACTIONS
 from students_drawn import Drawn, built, drawn, grown
 
+from bench.drawn.students import drawn as of_bench
 from emulator.compile import find_gcc
 from verify.code.failures import KINDS
 from verify.prover.concrete import Runner
@@ -37,6 +38,13 @@ def test_a_lane_that_no_input_takes_is_unreachable(seed: int, tmp_path: Path) ->
     """Rates bound the congestion, which the code does not know: some of its paths are taken by no input."""
     student = grown(np.random.default_rng(seed), ["pcc_rl_congestion", "rate"], ACTIONS[1], 6, depths=(3, 3))
     assert answer(Drawn(student, "auto", "clang", "-O2"), tmp_path).proved
+
+
+def test_what_the_program_makes_of_a_name_is_asked_too(tmp_path: Path) -> None:
+    """The code adds to a node that it holds by name what follows from how it is made; the lane knows the name alone."""
+    build = built(Drawn(of_bench(38), "auto", "clang", "-O2"), tmp_path)
+    proof = prove(build.image, build.program, build.firmware.layouts, build.engine, limits=LIMITS)
+    assert proof.proved, proof.failures
 
 
 @pytest.mark.slow_except("0", "5")

@@ -4,7 +4,7 @@ import pytest
 
 from decision.ir.forest import Forest
 from decision.ir.interfaces.flow_rate import FLOW_RATE
-from decision.ir.program import Program
+from decision.ir.program import Op, Program, ProgramBuilder
 from verify.prover.expressions import Pool
 from verify.prover.questions import Writer
 from verify.prover.solve import Solvers
@@ -37,3 +37,23 @@ def test_a_factor_that_is_known_to_be_a_number_is_that_number(turned: bool) -> N
 def test_a_square_is_the_product_with_what_its_factor_is() -> None:
     assert proved(("y", "y"), ("y", 1001), (1001, 1001))
     assert not proved(("y", "y"), ("y", 1001), (1000, 1001))
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_name_is_what_the_program_makes_of_it(wrong: bool) -> None:
+    """The least of two parameters is node n; of the name that stands for it nothing is known but the definition."""
+    b = ProgramBuilder(Forest((), (), (), 16), FLOW_RATE)
+    one, other = b.add(Op.PARAM, (), 1), b.add(Op.PARAM, (), 2)
+    half = b.add(Op.SHR, (b.add(Op.MIN, (one, other)),), 1)
+    least = b.nodes[half].args[0]
+    pool = Pool()
+    atoms = {n: pool.atom(name) for n, name in ((one, "params.one"), (other, "params.other"), (least, "node.least"))}
+    for known in (atoms, {**atoms, least: atoms[one]}):  # the lane knows its name, or that it is the first
+        for defined in (False, True):
+            writer = Writer(pool, b.finish(half), dict(known))
+            code = pool.make("srl", atoms[least], 2 if wrong else 1)
+            asked = f"(not (= ((_ zero_extend 32) {writer.word(code)}) {writer.node(half)}))"
+            if defined:
+                writer.define({atoms[least]: least})
+            expected = not wrong and (defined or known is atoms)
+            assert Solvers(SECONDS).prove(writer.question(asked), "a half") == expected
