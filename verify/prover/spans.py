@@ -45,7 +45,7 @@ class Spans:
                 first, last = self.lanes.low[masked], self.lanes.high[masked]
                 a, b = np.maximum(low, first), np.minimum(high, last)
                 low, high = np.where(fine & (a <= b), a, low), np.where(fine & (a <= b), b, high)
-            span = self._known[word] = (low, high)
+            span = self._known[word] = (_shared(low), _shared(high))
         return span
 
     def congruent(self, word: int) -> Span:
@@ -64,7 +64,8 @@ class Spans:
         """1 where x < y (sltu, slt) by what the lanes know of both, 0 where not, -1 where that does not say."""
         if (op, x, y) not in self._less:
             (a, b), (c, d), ordered = self.of(x), self.of(y), self.ordered(op, x, y)
-            self._less[op, x, y] = np.where(ordered & (b < c), 1, np.where(ordered & (a >= d), 0, -1))
+            known = np.where(ordered & (b < c), 1, np.where(ordered & (a >= d), 0, -1))
+            self._less[op, x, y] = known.astype(np.int8)  # there may be 100,000 of them
         return self._less[op, x, y]
 
     def ordered(self, op: str, x: int, y: int) -> Bools:
@@ -210,3 +211,9 @@ def _factors(spans: Spans, word: int, rows: Ints) -> list[tuple[int, int, Bools]
         if fine.any():
             return [(inner, k, fine), (word, 0, ~fine)]
     return [(word, 0, everywhere)]
+
+
+def _shared(ends: Ints) -> Ints:
+    """The same numbers, in the memory of one where all are equal: most words are in few lanes, and elsewhere nothing is
+    known of them but their range."""
+    return np.broadcast_to(ends[0], ends.shape) if len(ends) and (ends == ends[0]).all() else ends
