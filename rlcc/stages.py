@@ -434,7 +434,7 @@ def keep_certificate(
     """Write the certificate of what was proved, with ``claims`` besides, once the checker has found it to hold, that of
     a distance with ``teacher``. Cuts that no path comes to are left out. Refused, and nothing written, where the
     certificate does not hold."""
-    from rlcc.gate.certificate_check import hold, that_holds
+    from rlcc.gate.certificate_check import held_with
     from verify.prover.output import certificate_text, write_certificate
     from verify.trusted.certificate import extended
 
@@ -442,17 +442,14 @@ def keep_certificate(
     certificate = extended(verification.certificate, **claims) if claims else verification.certificate
     beside = None if certificate.teacher is None else teacher
 
-    certificate, _ = that_holds(
+    certificate = held_with(
         certificate,
         verification.cuts or (),
-        lambda made: hold(
-            made,
-            certificate_text(made).encode(),
-            verification.build,
-            teacher=beside,
-            progress=progress,
-            remembered=remembered,
-        ),
+        verification.build,
+        content=lambda made: certificate_text(made).encode(),
+        teacher=beside,
+        progress=progress,
+        remembered=remembered,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_certificate(certificate, out, [answer.question.text for answer in verification.proof.answers])

@@ -133,7 +133,9 @@ def _check(proved: Proved, build: Build) -> Checked:
     begin = time.process_time()
     assert proved.certificate is not None
     try:
-        _, holds = that_holds(proved.certificate, proved.cuts, lambda made: recheck(made, build))
+        _, holds = that_holds(
+            proved.certificate, proved.cuts, lambda made, effort: recheck(made, build, effort=effort, idle=True)
+        )
     except Refused as error:
         return Checked(0, 0, str(error), *_spent(begin))
     return Checked(holds.paths, holds.questions, "", *_spent(begin))

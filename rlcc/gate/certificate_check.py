@@ -1,20 +1,32 @@
 """Whether a certificate holds: checked again, or the very same was checked here before."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from itertools import islice
-from typing import TypeVar
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from decision.artefact.manifest import sha256
 from emulator.build import Build
 from rlcc.gate.check_cache import Remembered
 from teachers.teacher import Teacher
+from verify.check.effort import FULL, QUICK, Effort
 from verify.check.refused import Refused
 from verify.check.teacher_distance import TeacherNetwork
 from verify.trusted.certificate import Certificate, CutClaim, extended, image_hash
 
-Checked = TypeVar("Checked")
+if TYPE_CHECKING:
+    from verify.check.recheck import Recheck
+
 Progress = Callable[[str], None]
+
+
+class WithUnmetCuts(Protocol):
+    """An answer of the checker: ``unmet`` are numbers of the cuts that no path comes to."""
+
+    @property
+    def unmet(self) -> tuple[int, ...]: ...
+
+
+Found = TypeVar("Found", bound=WithUnmetCuts)
 
 
 def hold(
@@ -28,54 +40,89 @@ def hold(
 ) -> None:
     """Refused where a certificate, the bytes of its file given, does not hold for the firmware of this build, or speaks
     of a teacher that is another or not known. ``remembered``: what held before is not checked once more."""
-    from verify.check.boundary import checked  # with its solvers, which one who signs or reads needs not
-
+    _needs(certificate, teacher)
     before = remembered or Remembered(use=False)
+    parts = _parts(certificate, content, build, teacher)
+    if before.holds("certificate", parts):
+        return
+    _check(certificate, build, teacher=teacher, progress=progress)
+    before.keep("certificate", parts)
+
+
+def held_with(
+    certificate: Certificate,
+    forms: Iterable[Sequence[CutClaim]],
+    build: Build,
+    *,
+    content: Callable[[Certificate], bytes],
+    teacher: Teacher | None = None,
+    progress: Progress | None = None,
+    remembered: Remembered | None = None,
+) -> Certificate:
+    """Returns the certificate with those of the ``forms`` of its cuts, its own first, that the checker follows, and
+    remembers that its file, of this ``content``, holds. Refused where it holds with none."""
+    _needs(certificate, teacher)
+    before = remembered or Remembered(use=False)
+    if before.holds("certificate", _parts(certificate, content(certificate), build, teacher)):
+        return certificate
+
+    def check(made: Certificate, effort: Effort) -> "Recheck":
+        return _check(made, build, teacher=teacher, progress=progress, effort=effort, idle=True)
+
+    kept, _ = that_holds(certificate, forms, check)
+    before.keep("certificate", _parts(kept, content(kept), build, teacher))
+    return kept
+
+
+def that_holds(
+    certificate: Certificate, forms: Iterable[Sequence[CutClaim]], check: Callable[[Certificate, Effort], Found]
+) -> tuple[Certificate, Found]:
+    """Returns the certificate with a form of its cuts that the checker can follow, and what ``check`` returned of it:
+    the first that it follows quickly, or else at all. Cuts that no path comes to are left out, under the same hash as
+    a cut is no claim: the paths between the others are those that were walked. ``forms``: the certificate's own first.
+    Refused, for its own form's reason, where it holds with none."""
+    refused: dict[int, Refused] = {}
+    for effort in (QUICK, FULL):
+        for number, cuts in enumerate(chain([certificate.cuts], islice(forms, 1, None))):
+            if number in refused and not refused[number].unfinished:
+                continue
+            form = extended(certificate, cuts=list(cuts)) if number else certificate
+            try:
+                found = check(form, effort)
+            except Refused as error:
+                refused[number] = error
+                continue
+            met = [cut for n, cut in enumerate(form.cuts) if n not in found.unmet]
+            return (extended(form, cuts=met) if found.unmet else form), found
+    raise refused[0]
+
+
+def _needs(certificate: Certificate, teacher: Teacher | None) -> None:
+    """Refused where it speaks of a teacher that is not known."""
     if certificate.teacher is not None and teacher is None:
         raise Refused(
             f"it speaks of a distance from the teacher {certificate.teacher.teacher[:12]}, which is not known here"
         )
-    parts = {
+
+
+def _check(certificate: Certificate, build: Build, *, teacher: Teacher | None, **how: Any) -> "Recheck":
+    """Returns the answer of the checker, in its own process."""
+    from verify.check.boundary import checked  # with its solvers, which one who signs or reads needs not
+
+    network = None if teacher is None else network_of(teacher)
+    return checked(certificate, build.firmware.manifest, teacher=network, **how)
+
+
+def _parts(certificate: Certificate, content: bytes, build: Build, teacher: Teacher | None) -> dict[str, object]:
+    """All that decides whether a certificate holds, next to the checker and its tools."""
+    return {
         "certificate": [certificate.hash, sha256(content)],
         "firmware": build.firmware.hash,
         "image": image_hash(build.image),
         "profile": build.engine.model_dump(mode="json"),
         "compiler": [build.toolchain.compiler.name, build.toolchain.compiler.version, build.toolchain.opt],
         "teacher": teacher.hash if teacher and certificate.teacher else None,
-    }  # all that decides whether it holds; the checker and its tools come to it
-    if before.holds("certificate", parts):
-        return
-    network = None if teacher is None else network_of(teacher)
-    checked(certificate, build.firmware.manifest, progress=progress, teacher=network)
-    before.keep("certificate", parts)
-
-
-def without_idle_cuts(certificate: Certificate, check: Callable[[Certificate], Checked]) -> tuple[Certificate, Checked]:
-    """Returns the certificate without the cuts that no path comes to, under the same hash as a cut is no claim, and
-    what ``check`` returned of it. Refused where the certificate does not hold."""
-    try:
-        return certificate, check(certificate)
-    except Refused as error:
-        if not error.unmet:
-            raise
-        kept = [cut for n, cut in enumerate(certificate.cuts) if n not in error.unmet]
-    certificate = extended(certificate, cuts=kept)
-    return certificate, check(certificate)
-
-
-def that_holds(
-    certificate: Certificate, forms: Iterable[Sequence[CutClaim]], check: Callable[[Certificate], Checked]
-) -> tuple[Certificate, Checked]:
-    """Returns the certificate with the first form of its cuts that the checker can follow, and what ``check`` returned
-    of it. ``forms``: all of them, the certificate's own first. Refused, for its own form's reason, where it holds with
-    none."""
-    try:
-        return without_idle_cuts(certificate, check)
-    except Refused:
-        for cuts in islice(forms, 1, None):
-            with suppress(Refused):
-                return without_idle_cuts(extended(certificate, cuts=list(cuts)), check)
-        raise
+    }
 
 
 def network_of(teacher: Teacher) -> TeacherNetwork:

@@ -10,10 +10,10 @@ from decision.artefact.sources import ROOT
 MOST = {
     ("verify.check.judge",): (4900, 2340),
     ("verify.check.recheck",): (7500, 4780),
-    ("verify.check.recheck", "verify.check.on_core"): (8000, 5300),
-    ("verify.check.recheck", "verify.check.on_core", "emulator.core"): (8700, 5980),
+    ("verify.check.recheck", "verify.check.on_core"): (8100, 5300),
+    ("verify.check.recheck", "verify.check.on_core", "emulator.core"): (8800, 5980),
     ("verify.rv64.equality",): (6300, 4200),
-    ("verify.check.boundary",): (19_200, 6560),
+    ("verify.check.boundary",): (19_300, 6560),
 }
 """Limits: lines, and lines shared with the prover, at most 2 % above the measured counts."""
 

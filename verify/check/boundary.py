@@ -22,6 +22,7 @@ from decision.artefact.output import write_atomically
 from emulator.core import buildable, core_executable
 from emulator.vectors import vectors_of
 from verify.check.behaviour import behaviour_again
+from verify.check.effort import FULL, Effort
 from verify.check.on_core import calibrated_again
 from verify.check.proofs import Contradiction, Proofs
 from verify.check.recheck import Progress, Recheck, rebuilt, recheck
@@ -57,10 +58,13 @@ def checked(
     proofs: Path | None = None,
     teacher: TeacherNetwork | None = None,
     core: bool = True,
+    effort: Effort = FULL,
+    idle: bool = False,
 ) -> Recheck:
     """Compile the firmware, a folder or what was opened of one, check every claim, measure the cost model again.
 
     ``core`` False: nothing runs on the core, for a machine that cannot build it; ``Recheck.on_core`` says so.
+    ``effort``, ``idle``: as in ``recheck``.
 
     ``proofs`` is the archive to write of what the solver found impossible; ``teacher``: of a distance, which is not
     checked without one. Refused where anything at all is wrong with the certificate; InputError where the folder cannot
@@ -75,7 +79,7 @@ def checked(
     try:
         theirs.close()
         with suppress(BrokenPipeError, ConnectionResetError):  # it has ended, as its answer will say
-            ours.send((certificate, artefact, solver, limits, proofs, teacher, core))
+            ours.send((certificate, artefact, solver, limits, proofs, teacher, core, effort, idle))
         return _answer(ours, child, progress, limits)
     finally:
         _end(child)
@@ -91,6 +95,8 @@ def judged(
     proofs: Path | None = None,
     teacher: TeacherNetwork | None = None,
     core: bool = True,
+    effort: Effort = FULL,
+    idle: bool = False,
 ) -> Recheck:
     """The check itself, in this process: every failure but bad input is a Refused."""
     kept = None if proofs is None else Proofs()
@@ -98,7 +104,8 @@ def judged(
         built = rebuilt(certificate, firmware)
         vectors_of(built.firmware)  # no claim rests on them, but a folder that contradicts itself is bad input
         with _memory(limits.memory_bytes):
-            found = recheck(certificate, built, solver=solver, progress=progress, prove=kept.add if kept else None)
+            prove = kept.add if kept else None
+            found = recheck(certificate, built, solver=solver, progress=progress, prove=prove, effort=effort, idle=idle)
             behaviour_again(certificate.behaviour, built.firmware)
             if certificate.teacher is not None and teacher is not None:
                 distance_again(certificate.teacher, student_of(built.firmware), teacher, progress)
@@ -126,15 +133,17 @@ def judged(
 def _child(pipe: Connection) -> None:
     """Runs in the process: reads what to check from the pipe, writes progress into it, then one answer."""
     os.setpgrp()  # the compilers it starts end with it
-    certificate, firmware, solver, limits, proofs, teacher, core = pipe.recv()
+    certificate, firmware, solver, limits, proofs, teacher, core, effort, idle = pipe.recv()
     answer: tuple[str, object]
     try:
-        found = judged(
-            certificate, firmware, solver, lambda t: pipe.send(("progress", t)), limits, proofs, teacher, core
-        )
+
+        def progress(text: str) -> None:
+            pipe.send(("progress", text))
+
+        found = judged(certificate, firmware, solver, progress, limits, proofs, teacher, core, effort, idle)
         answer = "holds", found
     except Refused as error:
-        answer = "refused", (str(error), error.unmet)
+        answer = "refused", (str(error), error.unmet, error.unfinished)
     except InputError as error:
         answer = "input", str(error)
     pipe.send(answer)

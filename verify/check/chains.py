@@ -9,12 +9,12 @@ asked about what all of them know.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from verify.check.effort import FULL
 from verify.check.path_facts import Known
 from verify.check.refused import Refused
 from verify.trusted.machine import Instruction
 
 START = -1
-MAX_CHAINS = 20_000
 Key = tuple[int, Instruction | None]
 """A cut's number (START: the call) and the instruction before it, where that matters for the cycles."""
 
@@ -31,11 +31,12 @@ class Path:
 @dataclass
 class Chains:
     """``paths`` and ``bound`` of a cut; ``impossible``: whether no input takes all of these paths. Paths are told apart
-    as objects: ``paths`` gives the same ones each time."""
+    as objects: ``paths`` gives the same ones each time. It is refused to try more chains than ``most``."""
 
     paths: Callable[[Key], list[Path]]
     bound: Callable[[Key], int]
     impossible: Callable[[list[Path]], bool]
+    most: int = FULL.chains
     _tried: int = 0
     _alike: dict[Key, list[Path]] = field(default_factory=dict)
     _members: dict[int, list[Path]] = field(default_factory=dict)
@@ -90,8 +91,9 @@ class Chains:
 
     def _count(self, limit: int) -> None:
         self._tried += 1
-        if self._tried > MAX_CHAINS:
-            raise Refused(f"more than {MAX_CHAINS} chains of paths may cost more than {limit} cycles")
+        if self._tried > self.most:
+            text = f"more than {self.most} chains of paths may cost more than {limit} cycles"
+            raise Refused(text, unfinished=True)
 
     def _known_impossible(self, chain: list[Path]) -> bool:
         taken = {id(path) for path in chain}

@@ -17,6 +17,7 @@ from emulator.layout import Layout
 from emulator.memory_map import CONSTANTS_BASE
 from verify.check.chains import START, Chains, Key, Path
 from verify.check.comparison_counts import counted
+from verify.check.effort import FULL, Effort
 from verify.check.layout import fields_of, structures_of
 from verify.check.leaf_sums import sum_range
 from verify.check.meaning import Meaning, fits, free_range, input_name, input_word
@@ -39,8 +40,6 @@ DEFINED = (Op.ADD, Op.SUB, Op.WRAP_SUB, Op.SHL, Op.SHR, Op.MIN, Op.MAX, Op.GT, O
 MAX_OPERATORS = 8
 WRITTEN = ("context", "action")
 """Structures that the function writes."""
-MAX_PATHS = 50_000
-"""A certificate without enough cuts would keep the checker for ever."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,7 @@ class Judge:
     model: CycleModel
     stack_limit: int
     oracle: Oracle
+    effort: Effort = FULL
     deepest: int = 0
     met: set[int] = field(default_factory=set)
     walked: int = 0
@@ -117,7 +117,7 @@ class Judge:
 
     def dearer_chains(self, limit: int) -> Iterator[list[Path]]:
         """Chains of paths from call to return that cost more than ``limit`` cycles and may be possible."""
-        return Chains(self.paths, self.bound, self._chain_impossible).dearer(limit)
+        return Chains(self.paths, self.bound, self._chain_impossible, self.effort.chains).dearer(limit)
 
     def _chain_impossible(self, chain: list[Path]) -> bool:
         """Whether no input takes these paths: their conditions, with every node spelt out down to the inputs."""
@@ -151,8 +151,9 @@ class Judge:
                         raise
                 continue
             self.walked += 1
-            if self.walked > MAX_PATHS:
-                raise Refused(f"more than {MAX_PATHS} paths lie between the cuts; this certificate cannot be followed")
+            if self.walked > self.effort.paths:
+                text = f"more than {self.effort.paths} paths lie between the cuts; this certificate cannot be followed"
+                raise Refused(text, unfinished=True)
             self.deepest = max(self.deepest, lane.deepest)
 
     def _matters(self, lane: Lane) -> Instruction | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from verify.check.assignments import Assignments
+from verify.check.effort import Spent
 from verify.check.linear import Question, ascending, linear, multiple, question
 from verify.check.solver import Prove, Undecided, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
@@ -45,12 +46,14 @@ def _meet(b: Bounds) -> Bounds:
 @dataclass
 class Oracle:
     """A solver, asked each question once. ``asked`` counts the questions, ``solved`` those that no earlier assignment
-    answers; ``prove`` is asked for a proof of what the solver finds impossible."""
+    answers; ``prove`` is asked for a proof of what the solver finds impossible. Spent is raised where it would be
+    asked more than ``most``."""
 
     solver: str = "bitwuzla"
     asked: int = 0
     solved: int = 0
     prove: Prove | None = None
+    most: int | None = None
     _answers: dict[object, bool] = field(default_factory=dict)
     _assignments: Assignments = field(default_factory=Assignments)
 
@@ -69,6 +72,8 @@ class Oracle:
         exact = multiply and any(a.products for a in conditions)
         if not exact and self._assignments.satisfy(conditions, known.span):
             return False
+        if self.solved == self.most:
+            raise Spent
         self.solved += 1
         return impossible(conditions, known.span, self.solver, multiply, self.prove, self._assignments.add)
 

@@ -17,6 +17,7 @@ from emulator.compile import toolchain
 from emulator.firmware import firmware_of
 from emulator.layout import outputs
 from emulator.profile import Profile, core_version
+from verify.check.effort import FULL, Effort, Spent
 from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
 from verify.check.refused import Refused
@@ -46,6 +47,8 @@ class Recheck:
     """Steps of these proofs that give no reason."""
     on_core: bool = False
     """Whether cost model and witness were measured on the core again: what the cycles of the claim rest on."""
+    unmet: tuple[int, ...] = ()
+    """Numbers of the cuts that no path comes to: without them the same paths are walked."""
 
 
 def recheck(
@@ -55,9 +58,11 @@ def recheck(
     solver: str = "bitwuzla",
     progress: Progress | None = None,
     prove: Callable[[str], None] | None = None,
+    effort: Effort = FULL,
+    idle: bool = False,
 ) -> Recheck:
-    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to. ``prove`` gets each
-    question that the solver finds impossible."""
+    """Check every claim; ``Refused`` names the first that does not hold, or that cannot be seen to with this effort.
+    ``prove`` gets each question that the solver finds impossible; a cut that no path comes to may be ``idle``."""
     engine = built.engine
     model = cycle_model(engine)
     _same_subject(certificate, built)
@@ -65,10 +70,10 @@ def recheck(
     cuts = tuple(
         Cut(c.pc, c.holds, {name: (low, high) for name, (low, high) in c.bounds.items()}) for c in certificate.cuts
     )
-    oracle = Oracle(solver, prove=prove)
+    oracle = Oracle(solver, prove=prove, most=effort.questions)
     entry = built.image.symbols[certificate.subject.entry]
     layouts = built.firmware.layouts
-    judge = Judge(built.image, entry, built.program, layouts, cuts, model, engine.limits.stack_bytes, oracle)
+    judge = Judge(built.image, entry, built.program, layouts, cuts, model, engine.limits.stack_bytes, oracle, effort)
     worst = certificate.claims.worst_case
     run = _witness(certificate, built, model)
     if worst.exact is not None and not (model.exact and run.cycles == worst.exact == worst.rtl_cycles <= worst.bound):
@@ -77,19 +82,10 @@ def recheck(
         raise Refused(f"the witness takes {run.cycles} cycles by the cost model, {worst.rtl_cycles} by the certificate")
     if progress:
         progress("walking all paths of the machine code")
-    bound = judge.bound() + model.overhead
-    unmet = tuple(number for number in range(len(cuts)) if number not in judge.met)
-    if unmet:
-        first = cuts[unmet[0]].pc
-        raise Refused(f"no path comes to the cut at {first:#x} with what the certificate says is there", unmet)
-    if judge.deepest > certificate.claims.stack_bytes:
-        raise Refused(f"{judge.deepest} bytes of stack are used, the certificate says {certificate.claims.stack_bytes}")
-    limit = worst.cycles
-    if bound > limit:
-        if progress:
-            progress(f"paths together may take {bound} cycles: looking for one above {limit}")
-        if next(judge.dearer_chains(limit - model.overhead), None) is not None:
-            raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
+    try:
+        bound, unmet = _walked(judge, certificate, idle, progress)
+    except Spent:
+        raise Refused(f"the solver would be asked more than {effort.questions} questions", unfinished=True) from None
     return Recheck(
         bound,
         worst.exact is not None,
@@ -100,7 +96,30 @@ def recheck(
         solver,
         engine.name,
         engine.hash(),
+        unmet=unmet,
     )
+
+
+def _walked(
+    judge: Judge, certificate: Certificate, idle: bool, progress: Progress | None
+) -> tuple[int, tuple[int, ...]]:
+    """Returns the bound on all paths' cycles, and the cuts that none comes to. Refused where the paths do not bear out
+    what the certificate claims of cycles and stack."""
+    cuts, overhead = judge.cuts, judge.model.overhead
+    bound = judge.bound() + overhead
+    unmet = tuple(number for number in range(len(cuts)) if number not in judge.met)
+    if unmet and not idle:
+        first = cuts[unmet[0]].pc
+        raise Refused(f"no path comes to the cut at {first:#x} with what the certificate says is there", unmet)
+    if judge.deepest > certificate.claims.stack_bytes:
+        raise Refused(f"{judge.deepest} bytes of stack are used, the certificate says {certificate.claims.stack_bytes}")
+    limit = certificate.claims.worst_case.cycles
+    if bound > limit:
+        if progress:
+            progress(f"paths together may take {bound} cycles: looking for one above {limit}")
+        if next(judge.dearer_chains(limit - overhead), None) is not None:
+            raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
+    return bound, unmet
 
 
 def rebuilt(certificate: Certificate, firmware: Path | Opened) -> Build:

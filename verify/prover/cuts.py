@@ -72,10 +72,10 @@ def _forms(run: Attempt) -> Iterator[tuple[CutClaim, ...]]:
     wide = {n for n in every if joins[n] <= FEW_JOINS or lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
     quick = _quick(run, wide)
     watched = cache(partial(_watched, run))  # one more walk for all forms
-    if every != wide and not quick:
-        yield _form(run, joins, every, comparisons=True, watched=None if _quick(run, every) else watched)
     plain = _form(run, joins, wide, comparisons=False, watched=None if quick else watched)
     yield plain
+    if every != wide and not quick:
+        yield _form(run, joins, every, comparisons=True, watched=None if _quick(run, every) else watched)
     compared = _form(run, joins, wide, comparisons=True, watched=None if quick else watched)
     if compared != plain:
         yield compared
@@ -308,7 +308,7 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool, comparisons: bool) -> C
     held = {word for word, n in numbers.items() if f"node.{n}" in said}
     numbered = {word for word, (low, high) in known.items() if low == high}
     told = ({numbers[word] for word in words if word in numbers} for words in (held, numbered))
-    over = {run.cuts.node(n) for n in _over(run, *told)}.intersection(known)
+    over = {run.cuts.node(n) for n in _over(run, *told)}
     behind = set[int]()
     if ahead:
         needed = _needed(run, held, numbered | over, dict(equal), numbers)
@@ -316,7 +316,7 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool, comparisons: bool) -> C
     bounds = {text(word): [*span] for word, span in known.items() if not pool.atoms(word) & behind}
     named = sorted((n, pool.text(word)) for n, word in equal if run.cuts.node(n) not in behind)
     bounds |= {f"(eq node.{n} {name})": [1, 1] for n, name in named}
-    bounds |= {f"(eq node.{numbers[word]} node.{numbers[word]})": [1, 1] for word in sorted(over - behind)}
+    bounds |= {f"(eq node.{numbers[word]} node.{numbers[word]})": [1, 1] for word in sorted(over)}
     if comparisons:
         facts = [(c, holds) for c, holds in run.state.fact_sets[meeting.facts] if c not in run.state.definitions]
         bounds |= {text(c): [int(holds)] * 2 for c, holds in facts if not pool.atoms(c) & behind}

@@ -76,7 +76,7 @@ def test_a_certificate_that_its_checker_refuses_is_not_written(
     def refused(*_: Any, **__: Any) -> None:
         raise Refused("no path comes to the cut at 0x598")
 
-    monkeypatch.setattr("rlcc.gate.certificate_check.hold", refused)
+    monkeypatch.setattr("rlcc.gate.certificate_check.held_with", refused)
     out = tmp_path / "certificate.json"
     code, said, _ = rlcc("verify", good / "firmware", "--out", out)
     assert code == 1

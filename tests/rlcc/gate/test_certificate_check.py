@@ -1,15 +1,24 @@
-"""Which form of a certificate's cuts is kept: the first that the checker can follow, and none if there is none."""
+"""Which form of a certificate's cuts is kept: the first that the checker follows quickly, or else at all."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
 from rlcc.gate import certificate_check
 from rlcc.gate.certificate_check import that_holds
+from verify.check.effort import FULL, QUICK, Effort
 from verify.check.refused import Refused
 from verify.trusted.certificate import Certificate, CutClaim
 
-FORMS = [[CutClaim(pc=pc, holds={}, bounds={})] for pc in (4, 8, 12)]
+FORMS = [[CutClaim(pc=pc, holds={}, bounds={}), CutClaim(pc=pc + 1, holds={}, bounds={})] for pc in (4, 8, 12)]
+NEVER, SLOWLY, QUICKLY = None, FULL, QUICK
+
+
+@dataclass(frozen=True)
+class Answer:
+    pc: int
+    unmet: tuple[int, ...] = ()
 
 
 @pytest.fixture
@@ -19,33 +28,57 @@ def certificate(monkeypatch: pytest.MonkeyPatch) -> Certificate:
     return Certificate.model_construct(cuts=FORMS[0])
 
 
-def checker(*followed: int) -> tuple[Callable[[Certificate], int], list[int]]:
-    """Follows the cuts at these addresses alone; the addresses it was asked about."""
-    asked: list[int] = []
+def checker(
+    *needed: Effort | None, unmet: tuple[int, ...] = ()
+) -> tuple[Callable[[Certificate, Effort], Answer], list[tuple[int, Effort]]]:
+    """Follows each form with the effort that it needs; what it was asked. A check that was not given it is not
+    finished."""
+    asked: list[tuple[int, Effort]] = []
 
-    def check(certificate: Certificate) -> int:
-        asked.append(certificate.cuts[0].pc)
-        if asked[-1] not in followed:
-            raise Refused(f"{asked[-1]}")
-        return asked[-1]
+    def check(certificate: Certificate, effort: Effort) -> Answer:
+        pc = certificate.cuts[0].pc
+        asked.append((pc, effort))
+        wanted = needed[pc // 4 - 1]
+        if wanted is None or effort not in (wanted, FULL):
+            raise Refused(f"{pc}", unfinished=wanted is not None)
+        return Answer(pc, unmet)
 
     return check, asked
 
 
-@pytest.mark.parametrize(("followed", "tried"), [((4, 8, 12), [4]), ((8, 12), [4, 8]), ((12,), [4, 8, 12])])
-def test_the_first_form_that_the_checker_follows_is_kept(
-    certificate: Certificate, followed: tuple[int, ...], tried: list[int]
+@pytest.mark.parametrize(
+    ("needed", "tried"),
+    [
+        ((QUICKLY, QUICKLY, QUICKLY), [(4, QUICK)]),
+        ((SLOWLY, QUICKLY, NEVER), [(4, QUICK), (8, QUICK)]),
+        ((NEVER, SLOWLY, SLOWLY), [(4, QUICK), (8, QUICK), (12, QUICK), (8, FULL)]),
+        ((SLOWLY, NEVER, NEVER), [(4, QUICK), (8, QUICK), (12, QUICK), (4, FULL)]),
+    ],
+)
+def test_the_first_form_that_the_checker_follows_quickest_is_kept(
+    certificate: Certificate, needed: tuple[Effort | None, ...], tried: list[tuple[int, Effort]]
 ) -> None:
-    check, asked = checker(*followed)
-    kept, answer = that_holds(certificate, iter(FORMS), check)
+    check, asked = checker(*needed)
+    kept, answer = that_holds(certificate, FORMS, check)
     assert asked == tried
-    assert kept.cuts[0].pc == answer == tried[-1]
+    assert kept.cuts[0].pc == answer.pc == tried[-1][0]
+    assert len(kept.cuts) == 2
+
+
+@pytest.mark.parametrize(("unmet", "left"), [((0,), [5]), ((1,), [4]), ((), [4, 5])])
+def test_cuts_that_no_path_comes_to_are_left_out(
+    certificate: Certificate, unmet: tuple[int, ...], left: list[int]
+) -> None:
+    check, asked = checker(QUICKLY, unmet=unmet)
+    kept, _ = that_holds(certificate, FORMS, check)
+    assert [cut.pc for cut in kept.cuts] == left
+    assert len(asked) == 1
 
 
 def test_a_certificate_that_no_form_of_cuts_helps_is_refused_for_what_the_first_one_met(
     certificate: Certificate,
 ) -> None:
-    check, asked = checker()
+    check, asked = checker(NEVER, NEVER, NEVER)
     with pytest.raises(Refused, match="4"):
         that_holds(certificate, FORMS, check)
-    assert asked == [4, 8, 12]
+    assert asked == [(4, QUICK), (8, QUICK), (12, QUICK)]

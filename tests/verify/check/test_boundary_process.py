@@ -18,6 +18,7 @@ from decision.artefact.errors import InputError
 from rlcc.commands.verify import command
 from verify.check import boundary
 from verify.check.boundary import DEFAULT, CheckLimits, checked, judged
+from verify.check.effort import QUICK, Effort
 from verify.check.proofs import Contradiction
 from verify.check.recheck import Recheck
 from verify.check.refused import Refused
@@ -58,7 +59,8 @@ class Steps:
         return run
 
     def judged(self, core: bool = True) -> Recheck:
-        return judged(ANYTHING, Path("folder"), "cvc5", print, CheckLimits(memory_bytes=1 << 45), core=core)
+        limits = CheckLimits(memory_bytes=1 << 45)
+        return judged(ANYTHING, Path("folder"), "cvc5", print, limits, core=core, effort=QUICK, idle=True)
 
 
 @pytest.fixture
@@ -75,9 +77,10 @@ def test_it_is_compiled_rechecked_in_the_memory_limit_and_calibrated(steps: Step
         *[1 << 45 if before[0] == resource.RLIM_INFINITY else min(1 << 45, before[0])] * 2,
         before[0],
     ]
+    asked = {"solver": "cvc5", "progress": print, "prove": None, "effort": QUICK, "idle": True}
     assert [step[:3] for step in steps.seen] == [
         ("rebuilt", (ANYTHING, Path("folder")), {}),
-        ("recheck", (ANYTHING, BUILT), {"solver": "cvc5", "progress": print, "prove": None}),
+        ("recheck", (ANYTHING, BUILT), asked),
         ("behaviour_again", (["a property"], "the firmware"), {}),
         ("calibrated_again", (ANYTHING, BUILT, EXECUTABLE, print), {}),
     ]
@@ -192,7 +195,8 @@ def test_a_system_without_a_limit_of_memory_checks_all_the_same(monkeypatch: pyt
     ("result", "answer"),
     [
         (HOLDS, ("holds", HOLDS)),
-        (Refused("not so", (3, 5)), ("refused", ("not so", (3, 5)))),
+        (Refused("not so", (3, 5)), ("refused", ("not so", (3, 5), False))),
+        (Refused("not yet", unfinished=True), ("refused", ("not yet", (), True))),
         (InputError("no file"), ("input", "no file")),
     ],
 )
@@ -210,8 +214,10 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
         proofs: Path,
         teacher: Any,
         core: bool,
+        effort: Effort,
+        idle: bool,
     ) -> Recheck:
-        seen.append((certificate, folder, solver, limits, proofs, teacher, core))
+        seen.append((certificate, folder, solver, limits, proofs, teacher, core, effort, idle))
         progress("walking")
         if isinstance(result, Exception):
             raise result
@@ -219,7 +225,7 @@ def test_the_process_sends_what_it_is_at_then_one_answer(
 
     monkeypatch.setattr(os, "setpgrp", lambda: seen.append("setpgrp"))
     monkeypatch.setattr(boundary, "judged", judging)
-    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT, Path("proofs.zip"), TEACHER, False)
+    arguments = (ANYTHING, Path("folder"), "cvc5", DEFAULT, Path("proofs.zip"), TEACHER, False, QUICK, True)
     pipe: Any = SimpleNamespace(send=seen.append, recv=lambda: arguments)
     boundary._child(pipe)
     assert seen == ["setpgrp", arguments, ("progress", "walking"), answer]
@@ -263,7 +269,7 @@ def test_what_it_is_at_is_told_and_what_holds_is_the_answer(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("no", "error", "unmet"), [(("refused", ("why", (3,))), Refused, (3,)), (("input", "why"), InputError, None)]
+    ("no", "error", "unmet"), [(("refused", ("why", (3,), True)), Refused, (3,)), (("input", "why"), InputError, None)]
 )
 def test_a_no_is_raised_here(
     monkeypatch: pytest.MonkeyPatch, no: tuple[str, Any], error: type[Exception], unmet: tuple[int, ...] | None
@@ -315,9 +321,10 @@ def test_it_is_given_all_and_nothing_of_it_stays(monkeypatch: pytest.MonkeyPatch
     limits = CheckLimits(seconds=7)
     proofs = Path("proofs.zip")
     asked: dict[str, Any] = {"solver": "cvc5", "progress": print, "limits": limits, "proofs": proofs}
+    asked |= {"effort": QUICK, "idle": True}
     monkeypatch.setattr(boundary, "of_kind", lambda firmware, kind: (kind, "opened", firmware))
     assert checked(ANYTHING, Path("folder"), teacher=TEACHER, **asked) is HOLDS
-    arguments = (ANYTHING, ("firmware", "opened", Path("folder")), "cvc5", limits, proofs, TEACHER, True)
+    arguments = (ANYTHING, ("firmware", "opened", Path("folder")), "cvc5", limits, proofs, TEACHER, True, QUICK, True)
     assert seen == [
         "spawn",
         {"target": boundary._child, "args": (theirs,), "daemon": True},

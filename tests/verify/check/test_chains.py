@@ -178,21 +178,21 @@ def test_first_paths_are_asked_about_where_all_have_no_answer(first: int) -> Non
 
 
 @pytest.mark.parametrize("paths", [3, 4])
-def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_CHAINS", 3)
+def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int) -> None:
     of = walked([[(10 + n, {n + 1}) for n in range(paths)]])
+    chains = Chains(of.paths, of.bound, of.impossible, most=3)
     if paths == 3:
-        assert len(list(of.chains().dearer(9))) == 3
+        assert len(list(chains.dearer(9))) == 3
     else:
-        with pytest.raises(Refused, match=r"3 chains .*9 cycles"):
-            list(of.chains().dearer(9))
+        with pytest.raises(Refused, match=r"3 chains .*9 cycles") as refused:
+            list(chains.dearer(9))
+        assert refused.value.unfinished
 
 
-def test_single_paths_are_tried_as_many_as_the_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_CHAINS", 20)
+def test_single_paths_are_tried_as_many_as_the_limit_too() -> None:
     of = walked([[(1, {n}) for n in range(20, 30)] for _ in range(3)])
     with pytest.raises(Refused, match="more than 20 chains"):
-        list(of.chains().dearer(0))
+        list(Chains(of.paths, of.bound, of.impossible, most=20).dearer(0))
 
 
 def test_the_call_comes_first() -> None:

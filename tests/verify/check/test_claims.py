@@ -15,6 +15,7 @@ from decision.ir.interfaces.flow_rate import FLOW_RATE
 from emulator.profile import load_profile
 from verify.check import on_core
 from verify.check import recheck as module
+from verify.check.effort import FULL, Effort, Spent
 from verify.check.on_core import calibrated_again
 from verify.check.recheck import columns, rebuilt, recheck
 from verify.check.refused import Refused
@@ -36,6 +37,7 @@ class Found:
     met: set[int] = field(default_factory=lambda: {0, 1})
     dearer: bool = False
     overhead: int = 3
+    spent: bool = False
     asked: list[Any] = field(default_factory=list)
 
 
@@ -67,9 +69,12 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Found:
 
         def __init__(self, *given: Any) -> None:
             made.asked.append(given)
-            given[-1].asked = 5
+            self.cuts, self.model, _, oracle, _ = given[-5:]
+            oracle.asked = 5
 
         def bound(self) -> int:
+            if made.spent:
+                raise Spent
             return made.bound
 
         def dearer_chains(self, limit: int) -> Any:
@@ -92,10 +97,10 @@ def test_figures_that_agree_hold(found: Found) -> None:
     assert (result.paths, result.questions, result.solver) == (17, 5, "cvc5")
     assert (result.engine, result.profile_hash) == ("small", "its hash")
     assert found.asked[:2] == ["subject", "engine"]
-    image, entry, program, layouts, cuts, _, stack, oracle = found.asked[2]
+    image, entry, program, layouts, cuts, _, stack, oracle, effort = found.asked[2]
     assert (image, entry, program, layouts, stack) == (BUILT.image, 0x100, "the program", "the layouts", 64)
     assert [(c.pc, c.holds, c.bounds) for c in cuts] == [(0x100 + n, {"x5": "7"}, {"node.1": (0, 9)}) for n in range(2)]
-    assert oracle.solver == "cvc5"
+    assert (oracle.solver, oracle.most, effort) == ("cvc5", None, FULL)
     assert len(said) == 1
     assert said[0].startswith("walking all paths")
     assert not recheck(claimed(exact=None), BUILT).exact
@@ -141,6 +146,14 @@ def test_a_cut_that_no_path_comes_to_is_refused(found: Found, met: set[int], fir
     with pytest.raises(Refused, match=f"no path .*{first:#x}") as refused:
         recheck(claimed(), BUILT)
     assert refused.value.unmet == tuple({0, 1} - met)
+    assert recheck(claimed(), BUILT, idle=True).unmet == tuple({0, 1} - met)
+
+
+def test_a_check_that_may_ask_no_more_questions_is_not_finished(found: Found) -> None:
+    found.spent = True
+    with pytest.raises(Refused, match="more than 7 questions") as refused:
+        recheck(claimed(), BUILT, effort=Effort(paths=1, chains=1, questions=7))
+    assert refused.value.unfinished
 
 
 @pytest.mark.parametrize("exact", [100, None])

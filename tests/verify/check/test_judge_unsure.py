@@ -9,7 +9,7 @@ from decision_by_hand import A0, AT, CODE, CYCLES, KEPT, T0, T1, judge, with_cod
 from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
-from verify.check import judge as module
+from verify.check.effort import Effort
 from verify.check.judge import START, Cut, Judge
 from verify.check.judge import Path as Way
 from verify.check.path_facts import Known, Oracle, bounded
@@ -133,12 +133,15 @@ def test_a_loop_with_a_cut_in_it_is_a_circle() -> None:
         judge(loop, inside).bound()
 
 
-def test_as_many_paths_as_the_limit_are_walked_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_PATHS", 2)
-    assert judge().bound() == CYCLES
-    monkeypatch.setattr(module, "MAX_PATHS", 1)
-    with pytest.raises(Refused, match=r"1 paths .*cuts"):
-        judge().bound()
+def test_as_many_paths_as_the_limit_are_walked_and_no_more() -> None:
+    found = judge()
+    found.effort = Effort(paths=2, chains=1)
+    assert found.bound() == CYCLES
+    found = judge()
+    found.effort = Effort(paths=1, chains=1)
+    with pytest.raises(Refused, match=r"1 paths .*cuts") as refused:
+        found.bound()
+    assert refused.value.unfinished
 
 
 def test_a_path_is_walked_once() -> None:

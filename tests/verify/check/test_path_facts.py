@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from verify.check.effort import Spent
 from verify.check.path_facts import ALL, Bounds, Known, Oracle, _meet, bounded
 from verify.check.solver import Undecided
 from verify.check.terms import (
@@ -650,3 +651,15 @@ def test_what_is_known_of_a_word_reaches_others_that_it_was_compared_with() -> N
     asked = make("bvult", const(8), X)
     assert known.decide(asked, Oracle()) is asked
     assert known.decide(make("bvult", const(3), V), Oracle()).op != "const"
+
+
+def test_a_solver_is_asked_no_more_than_it_may() -> None:
+    """Questions that an earlier answer or assignment answers are none."""
+    x = var("effort.x")
+    oracle, known = Oracle(most=1), Known({})
+    never = [make("bvult", x, const(5)), make("bvult", const(7), x)]
+    assert oracle.impossible(never, known)
+    assert oracle.impossible(never, known)
+    with pytest.raises(Spent):
+        oracle.impossible([*never, make("=", x, const(6))], known)
+    assert oracle.solved == 1

@@ -16,7 +16,7 @@ from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.mlfq_thresholds import MLFQ_THRESHOLDS
 from decision.ir.program import Op, Program, ProgramBuilder
 from emulator.firmware_folder import built as build_folder
-from verify.check import judge
+from verify.check.effort import FULL
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prover import certify as module
@@ -69,9 +69,9 @@ def test_such_trees_are_proved_with_a_bound_that_the_checker_finds_again(
     other = re.sub(r"tree\.(\d+)", lambda m: f"tree.{(int(m[1]) + 1) % 15}", text, count=1)
     wrong = forged.model_copy(update={"holds": forged.holds | {at: other}})
     cuts = [wrong if cut is forged else cut for cut in done.certificate.cuts]
-    monkeypatch.setattr(judge, "MAX_PATHS", again.paths)  # whoever comes to another leaf goes on by himself: many do
+    as_many = replace(FULL, paths=again.paths)  # whoever comes to another leaf goes on by himself: many do
     with pytest.raises(Refused):
-        recheck(done.certificate.model_copy(update={"cuts": cuts}), done.build)
+        recheck(done.certificate.model_copy(update={"cuts": cuts}), done.build, effort=as_many)
 
 
 def test_a_lane_whose_cells_contradict_what_was_compared_by_name_is_one_that_no_input_takes(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Slow: 20 trees of depth 5; the fast suite has 14 of depth 3, whose joint cells a
 
 import re
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from students_drawn import Drawn, built, grown
 
 from decision.ir.forest import leaves
 from emulator.build import Build
-from verify.check import judge
+from verify.check.effort import FULL
 from verify.check.recheck import Recheck, recheck
 from verify.check.refused import Refused
 from verify.prover import certify as module
@@ -64,9 +65,7 @@ def test_the_checker_follows_few_paths_and_finds_the_bound(proved: Verification,
 
 
 @pytest.mark.parametrize("what", ["leaf", "tree", "dropped", "noted"])
-def test_a_certificate_that_says_another_leaf_is_refused(
-    proved: Verification, again: Recheck, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_a_certificate_that_says_another_leaf_is_refused(proved: Verification, again: Recheck, what: str) -> None:
     assert proved.certificate is not None
     cuts, last = list(proved.certificate.cuts), len(proved.build.program.forest.trees) - 1
     number = next(n for n, c in enumerate(cuts) if any(t.count("tree.") > 9 for t in c.holds.values()))
@@ -86,9 +85,9 @@ def test_a_certificate_that_says_another_leaf_is_refused(
         else {"holds": cut.holds | {at: other}}
     )
     cuts[number] = cut.model_copy(update=forged)
-    monkeypatch.setattr(judge, "MAX_PATHS", 2 * again.paths)
+    twice = replace(FULL, paths=2 * again.paths)
     with pytest.raises(Refused):
-        recheck(proved.certificate.model_copy(update={"cuts": tuple(cuts)}), proved.build)
+        recheck(proved.certificate.model_copy(update={"cuts": tuple(cuts)}), proved.build, effort=twice)
 
 
 @pytest.mark.slow_except("*-by the proof alone-*", "*-by an input-a leaf that is off by one")
