@@ -84,6 +84,7 @@ class Known:
 
     bounds: dict[Term, Bounds]
     facts: frozenset[Term] = frozenset()
+    _found: dict[Term, Bounds] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def _answers(self) -> dict[Question, bool]:
@@ -150,7 +151,13 @@ class Known:
         return self._spans(a)[2:]
 
     def _spans(self, a: Term) -> Bounds:
-        """Bounds without and with sign; both of a sum at once, or each of its words would be asked twice."""
+        """Bounds without and with sign, computed once."""
+        if a not in self._found:
+            self._found[a] = self._from_parts(a)
+        return self._found[a]
+
+    def _from_parts(self, a: Term) -> Bounds:
+        """Both bounds of a sum at once, or each of its words would be asked twice."""
         if a.op == "bvsub" and a.width == 32 and negate(make("bvult", *a.args)) in self.facts:
             return self._difference(a)
         if a.op != "const" and a in self.bounds:
