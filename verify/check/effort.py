@@ -1,4 +1,4 @@
-"""How far a check goes before it is given up, in numbers that are the same on every machine."""
+"""How far a check goes before it is given up, in counts: no clock of a machine decides."""
 
 from dataclasses import dataclass
 

@@ -123,7 +123,8 @@ class Judge:
         """Whether no input takes these paths: their conditions, with every node spelt out down to the inputs."""
         conditions = {c for path in chain for c in path.known.everything()}
         meaning = self._meaning(None, frozenset())
-        for variable in {v for c in conditions for v in c.leaves if NAME.fullmatch(v.value)}:
+        named = {v for c in conditions for v in c.leaves if NAME.fullmatch(v.value)}
+        for variable in sorted(named, key=lambda v: v.serial):
             kind, number = variable.value.split(".")
             spelt = {"node": meaning.value, "tree": meaning.tree, "sum": meaning.sum}[kind](int(number))
             conditions.add(make("=", variable, spelt))

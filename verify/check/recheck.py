@@ -48,7 +48,7 @@ class Recheck:
     on_core: bool = False
     """Whether cost model and witness were measured on the core again: what the cycles of the claim rest on."""
     unmet: tuple[int, ...] = ()
-    """Numbers of the cuts that no path comes to: without them the same paths are walked."""
+    """Numbers of the cuts that no path comes to: without them the same paths are walked, but for a solver's time."""
 
 
 def recheck(

@@ -37,6 +37,7 @@ START = -1
 PRODUCT = re.compile(r"\((?:product|mul)")
 NAME = re.compile(r"[a-z]+\.\w+")
 LEAF = re.compile(r"tree\.[0-9]+")
+ITSELF = re.compile(r"\(eq (node\.[0-9]+) \1\)")
 VALUE = re.compile(r"(?:node|tree|sum)\.[0-9]+")
 Watched = Callable[[], tuple[Attempt, Watcher]]
 
@@ -273,8 +274,9 @@ def _place(kind: str, at: int, size: int) -> str:
 
 
 def _said(cut: CutClaim) -> int:
-    """How many things a cut says, a number more than a name."""
-    return len(cut.bounds) + len(cut.holds) + sum(text.isdecimal() for text in cut.holds.values())
+    """How many things a cut says, a number more than a name; that a value keeps its name says nothing."""
+    said = sum(ITSELF.fullmatch(text) is None for text in cut.bounds)
+    return said + len(cut.holds) + sum(text.isdecimal() for text in cut.holds.values())
 
 
 def _cut(run: Attempt, meeting: Meeting, *, ahead: bool, comparisons: bool) -> CutClaim:
@@ -311,7 +313,7 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool, comparisons: bool) -> C
     over = {run.cuts.node(n) for n in _over(run, *told)}
     behind = set[int]()
     if ahead:
-        needed = _needed(run, held, numbered | over, dict(equal), numbers)
+        needed = _needed(run, held, numbered | over.intersection(known), dict(equal), numbers)
         behind = {word for word, n in numbers.items() if n not in needed}
     bounds = {text(word): [*span] for word, span in known.items() if not pool.atoms(word) & behind}
     named = sorted((n, pool.text(word)) for n, word in equal if run.cuts.node(n) not in behind)

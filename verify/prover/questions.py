@@ -74,7 +74,8 @@ class Writer:
 
     def define(self, names: dict[int, int]) -> None:
         """Assert what the nodes are whose names (atom -> node) are in the lines: what the lane knows them to be, and
-        what the program makes of them. It ends at the inputs and at values without an expression, as the trees'.
+        what the program makes of them. It ends at the inputs, and where there is neither a word nor an expression for
+        an operand, as for a sum of trees beyond a word.
         """
         told = set[int]()
         while missing := [atom for _, atom in self.atoms if atom in names and atom not in told]:
@@ -83,12 +84,19 @@ class Writer:
                 self._is_node(atom, names[atom])
 
     def _is_node(self, atom: int, n: int) -> None:
-        node = self.program.nodes[n]
-        value = self._extended(n, atom)
+        node, value = self.program.nodes[n], self._extended(n, atom)
         same = [self.node(n)] if self.known.get(n, atom) != atom else []
-        if node.op not in (Op.EVENT, Op.PARAM, Op.STATE, Op.TREES):
+        if node.args and self._expressed(n):
             same.append(self._by_expression(n))
         self.lines += [f"(assert (= {value} {other}))" for other in same]
+
+    def _expressed(self, n: int) -> bool:
+        """Whether a node can be written by its operands."""
+        node = self.program.nodes[n]
+        return node.op is not Op.TREES and all(
+            self.known.get(a, UNKNOWN) != UNKNOWN or self.program.nodes[a].op is Op.CONST or self._expressed(a)
+            for a in node.args
+        )
 
     def interval(self, e: int, low: int, high: int) -> None:
         """Assert that the integer that a word stands for lies in low..high (shorter than 2^32; where low > high there

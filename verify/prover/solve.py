@@ -52,9 +52,9 @@ class Solvers:
         return answer.proved
 
     def open(self, question: Question) -> bool:
-        """Whether a solver has found values that satisfy it, once asked."""
+        """Whether the solver that was asked has found values that satisfy it, and no other says that there are none."""
         answer = self._known.get(question.hash)
-        return answer is not None and "sat" in answer.verdicts.values()
+        return answer is not None and {*answer.verdicts.values()} == {"sat"}
 
     def model(self, question: Question, seconds: float | None = None) -> tuple[Verdict, dict[int, int]]:
         """A value for each atom (32-bit words) that makes the assertions true, if there is one."""

@@ -25,6 +25,7 @@ from verify.behaviour.finding import Finding
 from verify.behaviour.loops import fixed_point, yields
 from verify.check.refused import Refused
 from verify.prover import certify
+from verify.prover.cuts import CutForms
 from verify.trusted.certificate import CutClaim
 from verify.trusted.properties import ALL, FixedPoint, Step, Yields
 
@@ -90,7 +91,7 @@ def test_a_cut_that_no_path_comes_to_is_left_out_of_what_is_written(
 ) -> None:
     made = certify.cuts_of
     idle = CutClaim(pc=4, holds={}, bounds={})
-    monkeypatch.setattr(certify, "cuts_of", lambda run: ((idle, *cuts) for cuts in made(run)))
+    monkeypatch.setattr(certify, "cuts_of", lambda run: CutForms((idle, *cuts) for cuts in made(run)))
     out = tmp_path / "certificate.json"
     code, _, _ = rlcc("verify", good / "firmware", "--out", out)
     assert code == 0

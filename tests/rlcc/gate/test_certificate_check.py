@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rlcc.gate import certificate_check
-from rlcc.gate.certificate_check import that_holds
+from rlcc.gate.certificate_check import held_with, that_holds
+from rlcc.gate.check_cache import Remembered
 from verify.check.effort import FULL, QUICK, Effort
 from verify.check.refused import Refused
 from verify.trusted.certificate import Certificate, CutClaim
@@ -82,3 +85,28 @@ def test_a_certificate_that_no_form_of_cuts_helps_is_refused_for_what_the_first_
     with pytest.raises(Refused, match="4"):
         that_holds(certificate, FORMS, check)
     assert asked == [(4, QUICK), (8, QUICK), (12, QUICK)]
+
+
+def test_what_was_written_is_remembered_and_nothing_else(
+    certificate: Certificate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The file with the form that holds, without idle cuts; not the form that was refused."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    follow, asked = checker(NEVER, QUICKLY, NEVER, unmet=(0,))
+    monkeypatch.setattr(certificate_check, "_needs", lambda *_: None)
+    monkeypatch.setattr(certificate_check, "_parts", lambda _, content, *__: {"content": content.decode()})
+    monkeypatch.setattr(certificate_check, "_check", lambda made, *_, effort, idle, **__: follow(made, effort))
+    build: Any = "a build"
+
+    def written(made: Certificate) -> Certificate:
+        return held_with(
+            made, FORMS, build, content=lambda c: str([cut.pc for cut in c.cuts]).encode(), remembered=Remembered()
+        )
+
+    kept = written(certificate)
+    assert [cut.pc for cut in kept.cuts] == [9]
+    assert asked == [(4, QUICK), (8, QUICK)]
+    assert written(kept) == kept
+    assert len(asked) == 2, "it was remembered"
+    written(certificate)
+    assert len(asked) == 4, "the refused form was not"

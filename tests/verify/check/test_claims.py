@@ -151,9 +151,12 @@ def test_a_cut_that_no_path_comes_to_is_refused(found: Found, met: set[int], fir
 
 def test_a_check_that_may_ask_no_more_questions_is_not_finished(found: Found) -> None:
     found.spent = True
+    seven = Effort(paths=1, chains=1, questions=7)
     with pytest.raises(Refused, match="more than 7 questions") as refused:
-        recheck(claimed(), BUILT, effort=Effort(paths=1, chains=1, questions=7))
+        recheck(claimed(), BUILT, effort=seven)
     assert refused.value.unfinished
+    *_, oracle, effort = found.asked[2]
+    assert (oracle.most, effort) == (7, seven)
 
 
 @pytest.mark.parametrize("exact", [100, None])

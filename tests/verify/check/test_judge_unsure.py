@@ -144,6 +144,13 @@ def test_as_many_paths_as_the_limit_are_walked_and_no_more() -> None:
     assert refused.value.unfinished
 
 
+def test_as_many_chains_as_the_effort_are_tried() -> None:
+    found = judge()
+    found.effort = Effort(paths=2, chains=0)
+    with pytest.raises(Refused, match="more than 0 chains"):
+        list(found.dearer_chains(0))
+
+
 def test_a_path_is_walked_once() -> None:
     found = judge()
     found.bound()

@@ -2,10 +2,10 @@
 
 import pytest
 
-from decision.ir.forest import Forest
+from decision.ir.forest import Forest, oblivious
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
-from verify.prover.expressions import Pool
+from verify.prover.expressions import WORD, Pool
 from verify.prover.questions import Writer
 from verify.prover.solve import Solvers
 
@@ -57,3 +57,33 @@ def test_a_name_is_what_the_program_makes_of_it(wrong: bool) -> None:
                 writer.define({atoms[least]: least})
             expected = not wrong and (defined or known is atoms)
             assert Solvers(SECONDS).prove(writer.question(asked), "a half") == expected
+
+
+def test_a_name_of_what_is_made_of_a_sum_beyond_a_word_stays_open() -> None:
+    """Of the sum there is neither a word nor an expression."""
+    leaves = tuple(oblivious(((0, 1),), (2**30, 2**31 - 1)) for _ in range(3))
+    b = ProgramBuilder(Forest(("x",), leaves, (0,), 0), FLOW_RATE)
+    x = b.add(Op.PARAM, (), 1)
+    least = b.add(Op.MIN, (b.add(Op.TREES, (x,)), b.const(1000)))
+    last = b.add(Op.SHR, (b.add(Op.MAX, (least, b.const(0))),), 1)
+    program, pool = b.finish(last), Pool()
+    node = program.nodes[last]
+    assert program.nodes[program.nodes[least].args[0]].high > WORD
+    assert node.high <= WORD
+    name = pool.atom("node.last")
+    writer = Writer(pool, program, {x: pool.atom("params.x"), last: name})
+    asked = f"(not (= {writer.word(name)} #x00000000))"
+    writer.define({name: last})
+    assert not Solvers(SECONDS).prove(writer.question(asked), "a name")
+
+
+@pytest.mark.parametrize(("low", "high", "is_open"), [(0, 1, True), (1, 1, False)])
+def test_a_question_is_open_once_a_solver_has_found_values(low: int, high: int, is_open: bool) -> None:
+    pool = Pool()
+    writer, solvers = Writer(pool, NOTHING, {}), Solvers(SECONDS)
+    x = pool.atom("x")
+    writer.interval(x, low, high)
+    question = writer.question(f"(= {writer.word(x)} #x00000000)")
+    assert not solvers.open(question)
+    assert solvers.prove(question, "a number") is not is_open
+    assert solvers.open(question) is is_open

@@ -166,3 +166,16 @@ def test_an_equality_is_one_of_the_difference_that_was_compared_before() -> None
         after, holds = compare(state, lanes, "eq", column(1, between), column(1, 7))
         known = dict(zip(holds.tolist(), zip(after.low[0].tolist(), after.high[0].tolist(), strict=True), strict=True))
         assert known == {True: (7, 7), False: (8, 12)}
+
+
+def test_what_all_lanes_share_takes_the_memory_of_one_and_an_answer_a_byte() -> None:
+    """There are tens of thousands of words with tens of thousands of lanes each."""
+    state = State((), (0, b""))
+    word, other = state.pool.atom("word"), state.pool.atom("other")
+    spans = Spans(state, lanes_of(state, word, (0, 5), (7, 9)))
+    assert [end.tolist() for end in spans.of(word)] == [[0, 7], [5, 9]]
+    assert [end.tolist() for end in spans.of(other)] == [[0, 0], [WORD, WORD]]
+    assert [end.strides for end in spans.of(other)] == [(0,), (0,)]
+    answers = spans.less("sltu", word, 6)
+    assert answers.tolist() == [1, 0]
+    assert answers.itemsize == 1
