@@ -78,9 +78,10 @@ def that_holds(
     certificate: Certificate, forms: Iterable[Sequence[CutClaim]], check: Callable[[Certificate, Effort], Found]
 ) -> tuple[Certificate, Found]:
     """Returns the certificate with a form of its cuts that the checker can follow, and what ``check`` returned of it:
-    the first that it follows quickly, or else at all. ``forms`` has the certificate's own first and is gone through for
-    each effort. Cuts that no path comes to are left out, under the same hash as a cut is no claim: the paths between
-    the others are those that were walked. Refused, for its own form's reason, where it holds with none."""
+    the first that it follows quickly, or else at all. The certificate's own of ``forms`` is the first; they are gone
+    through for each effort. Cuts that no path comes to are left out, under the same hash as a cut is no claim: the
+    paths between the others are those that were walked. Refused, for its own form's reason, where it holds with none.
+    """
     refused: dict[int, Refused] = {}
     for effort in (QUICK, FULL):
         for number, cuts in enumerate(chain([certificate.cuts], islice(forms, 1, None))):
