@@ -444,7 +444,7 @@ def keep_certificate(
 
     certificate = held_with(
         certificate,
-        verification.cuts or (),
+        verification.cuts,
         verification.build,
         content=lambda made: certificate_text(made).encode(),
         teacher=beside,

@@ -51,7 +51,8 @@ class How:
 @dataclass(frozen=True)
 class Proved:
     """``bound``, ``exact`` and what the ``slowest`` input takes that was found, in cycles; ``problem`` says why there
-    is no certificate. CPU seconds and MiB. ``cuts``: the forms of its cuts that the checker tries."""
+    is no certificate. CPU seconds and MiB. ``cuts``: the forms of its cuts that the checker tries, as is
+    ``places`` of them."""
 
     bound: int = 0
     exact: int | None = None
@@ -61,6 +62,7 @@ class Proved:
     mebibytes: int = 0
     slowest: int | None = None
     cuts: tuple[tuple[CutClaim, ...], ...] = ()
+    places: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ def _prove(build: Build) -> Proved:
     if verification.certificate is not None and verification.cuts is not None:
         with suppress(MemoryError):  # the proof stands without them
             forms.extend(verification.cuts)
-    return Proved(bound, exact, verification.certificate, problem, *spent, slowest, tuple(forms))
+    places = verification.cuts is not None and verification.cuts.places
+    return Proved(bound, exact, verification.certificate, problem, *spent, slowest, tuple(forms), places)
 
 
 def _check(proved: Proved, build: Build) -> Checked:
@@ -134,7 +137,10 @@ def _check(proved: Proved, build: Build) -> Checked:
     assert proved.certificate is not None
     try:
         _, holds = that_holds(
-            proved.certificate, proved.cuts, lambda made, effort: recheck(made, build, effort=effort, idle=True)
+            proved.certificate,
+            proved.cuts,
+            lambda made, effort: recheck(made, build, effort=effort, idle=True),
+            quickly=proved.places,
         )
     except Refused as error:
         return Checked(0, 0, str(error), *_spent(begin))

@@ -15,6 +15,7 @@ from verify.trusted.certificate import Certificate, CutClaim, extended, image_ha
 
 if TYPE_CHECKING:
     from verify.check.recheck import Recheck
+    from verify.prover.cuts import CutForms
 
 Progress = Callable[[str], None]
 
@@ -51,7 +52,7 @@ def hold(
 
 def held_with(
     certificate: Certificate,
-    forms: Iterable[Sequence[CutClaim]],
+    forms: "CutForms | None",
     build: Build,
     *,
     content: Callable[[Certificate], bytes],
@@ -69,27 +70,32 @@ def held_with(
     def check(made: Certificate, effort: Effort) -> "Recheck":
         return _check(made, build, teacher=teacher, progress=progress, effort=effort, idle=True)
 
-    kept, _ = that_holds(certificate, forms, check)
+    kept, _ = that_holds(certificate, forms or (), check, quickly=forms is not None and forms.places)
     before.keep("certificate", _parts(kept, content(kept), build, teacher))
     return kept
 
 
 def that_holds(
-    certificate: Certificate, forms: Iterable[Sequence[CutClaim]], check: Callable[[Certificate, Effort], Found]
+    certificate: Certificate,
+    forms: Iterable[Sequence[CutClaim]],
+    check: Callable[[Certificate, Effort], Found],
+    *,
+    quickly: bool,
 ) -> tuple[Certificate, Found]:
-    """Returns the certificate with a form of its cuts that the checker can follow, and what ``check`` returned of it:
-    the first that it follows quickly, or else at all. The certificate's own of ``forms`` is the first; they are gone
-    through for each effort. Cuts that no path comes to are left out, under the same hash as a cut is no claim: the
-    paths between the others are those that were walked. Refused, for its own form's reason, where it holds with none.
-    """
+    """Returns the certificate with the first form of its cuts that the checker can follow, and what ``check`` returned
+    of it. If all are to be tried ``quickly`` before one for long, it is the first that is followed so, if any is. The
+    certificate's own of ``forms`` is the first; they are gone through for each effort.
+
+    Cuts that no path comes to are left out, under the same hash as a cut is no claim: the paths between the others are
+    those that were walked. Refused, for its own form's reason, where it holds with none."""
     refused: dict[int, Refused] = {}
-    for effort in (QUICK, FULL):
+    for effort in (QUICK, FULL) if quickly else (FULL,):
         for number, cuts in enumerate(chain([certificate.cuts], islice(forms, 1, None))):
             if number in refused and not refused[number].unfinished:
                 continue
             form = extended(certificate, cuts=list(cuts)) if number else certificate
             try:
-                found = check(form, effort)
+                found = check(form, effort.more(number))
             except Refused as error:
                 refused[number] = error
                 continue

@@ -45,9 +45,13 @@ Watched = Callable[[], tuple[Attempt, Watcher]]
 class CutForms:
     """Forms of a proof's cuts, the likeliest to be followed first; the checker tells which holds. Each is made when it
     is first asked for. Within one, cuts that say most come first: a path takes the first one at its address that fits,
-    or none would come to them."""
+    or none would come to them.
 
-    def __init__(self, forms: Iterator[tuple[CutClaim, ...]]) -> None:
+    ``places``: whether they have cuts at different places, so that one may be followed in seconds where another takes
+    minutes."""
+
+    def __init__(self, forms: Iterator[tuple[CutClaim, ...]], places: bool = False) -> None:
+        self.places = places
         self._made: list[tuple[CutClaim, ...]] = []
         self._rest = forms
 
@@ -60,10 +64,6 @@ class CutForms:
 
 def cuts_of(run: Attempt) -> CutForms:
     """Returns the forms of a proof's cuts. The proof is in memory as long as more may be asked for."""
-    return CutForms(_forms(run))
-
-
-def _forms(run: Attempt) -> Iterator[tuple[CutClaim, ...]]:
     assert run.joiner is not None
     joins, lanes = Counter[int](), Counter[int]()
     for meeting in run.joiner.meetings[1:]:
@@ -72,10 +72,19 @@ def _forms(run: Attempt) -> Iterator[tuple[CutClaim, ...]]:
     every = {n for n in joins if joins[n] <= MAX_JOINS}
     wide = {n for n in every if joins[n] <= FEW_JOINS or lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
     quick = _quick(run, wide)
+    places = every != wide and not quick
+    return CutForms(_forms(run, joins, wide, every if places else None, quick), places)
+
+
+def _forms(
+    run: Attempt, joins: Counter[int], wide: set[int], every: set[int] | None, quick: bool
+) -> Iterator[tuple[CutClaim, ...]]:
+    """Yields the usual form with cuts at ``wide`` positions of the graph, one with cuts at ``every``, and the usual one
+    with comparisons."""
     watched = cache(partial(_watched, run))  # one more walk for all forms
     plain = _form(run, joins, wide, comparisons=False, watched=None if quick else watched)
     yield plain
-    if every != wide and not quick:
+    if every is not None:
         yield _form(run, joins, every, comparisons=True, watched=None if _quick(run, every) else watched)
     compared = _form(run, joins, wide, comparisons=True, watched=None if quick else watched)
     if compared != plain:

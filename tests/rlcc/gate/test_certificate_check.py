@@ -1,7 +1,7 @@
 """Which form of a certificate's cuts is kept: the first that the checker follows quickly, or else at all."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,12 @@ from rlcc.gate.certificate_check import held_with, that_holds
 from rlcc.gate.check_cache import Remembered
 from verify.check.effort import FULL, QUICK, Effort
 from verify.check.refused import Refused
+from verify.prover.cuts import CutForms
 from verify.trusted.certificate import Certificate, CutClaim
 
-FORMS = [[CutClaim(pc=pc, holds={}, bounds={}), CutClaim(pc=pc + 1, holds={}, bounds={})] for pc in (4, 8, 12)]
+FORMS = [(CutClaim(pc=pc, holds={}, bounds={}), CutClaim(pc=pc + 1, holds={}, bounds={})) for pc in (4, 8, 12)]
 NEVER, SLOWLY, QUICKLY = None, FULL, QUICK
+MORE, MOST = QUICK.more(1), QUICK.more(2)
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Answer:
 def certificate(monkeypatch: pytest.MonkeyPatch) -> Certificate:
     """A certificate with the first form of cuts. Its other claims do not matter here."""
     monkeypatch.setattr(certificate_check, "extended", lambda one, **claims: one.model_copy(update=claims))
-    return Certificate.model_construct(cuts=FORMS[0])
+    return Certificate.model_construct(cuts=[*FORMS[0]])
 
 
 def checker(
@@ -42,7 +44,7 @@ def checker(
         pc = certificate.cuts[0].pc
         asked.append((pc, effort))
         wanted = needed[pc // 4 - 1]
-        if wanted is None or effort not in (wanted, FULL):
+        if wanted is None or (wanted is FULL and effort is not FULL):
             raise Refused(f"{pc}", unfinished=wanted is not None)
         return Answer(pc, unmet)
 
@@ -53,16 +55,16 @@ def checker(
     ("needed", "tried"),
     [
         ((QUICKLY, QUICKLY, QUICKLY), [(4, QUICK)]),
-        ((SLOWLY, QUICKLY, NEVER), [(4, QUICK), (8, QUICK)]),
-        ((NEVER, SLOWLY, SLOWLY), [(4, QUICK), (8, QUICK), (12, QUICK), (8, FULL)]),
-        ((SLOWLY, NEVER, NEVER), [(4, QUICK), (8, QUICK), (12, QUICK), (4, FULL)]),
+        ((SLOWLY, QUICKLY, NEVER), [(4, QUICK), (8, MORE)]),
+        ((NEVER, SLOWLY, SLOWLY), [(4, QUICK), (8, MORE), (12, MOST), (8, FULL)]),
+        ((SLOWLY, NEVER, NEVER), [(4, QUICK), (8, MORE), (12, MOST), (4, FULL)]),
     ],
 )
 def test_the_first_form_that_the_checker_follows_quickest_is_kept(
     certificate: Certificate, needed: tuple[Effort | None, ...], tried: list[tuple[int, Effort]]
 ) -> None:
     check, asked = checker(*needed)
-    kept, answer = that_holds(certificate, FORMS, check)
+    kept, answer = that_holds(certificate, FORMS, check, quickly=True)
     assert asked == tried
     assert kept.cuts[0].pc == answer.pc == tried[-1][0]
     assert len(kept.cuts) == 2
@@ -73,7 +75,7 @@ def test_cuts_that_no_path_comes_to_are_left_out(
     certificate: Certificate, unmet: tuple[int, ...], left: list[int]
 ) -> None:
     check, asked = checker(QUICKLY, unmet=unmet)
-    kept, _ = that_holds(certificate, FORMS, check)
+    kept, _ = that_holds(certificate, FORMS, check, quickly=True)
     assert [cut.pc for cut in kept.cuts] == left
     assert len(asked) == 1
 
@@ -83,8 +85,25 @@ def test_a_certificate_that_no_form_of_cuts_helps_is_refused_for_what_the_first_
 ) -> None:
     check, asked = checker(NEVER, NEVER, NEVER)
     with pytest.raises(Refused, match="4"):
-        that_holds(certificate, FORMS, check)
-    assert asked == [(4, QUICK), (8, QUICK), (12, QUICK)]
+        that_holds(certificate, FORMS, check, quickly=True)
+    assert asked == [(4, QUICK), (8, MORE), (12, MOST)]
+
+
+@pytest.mark.parametrize(("needed", "tried"), [((SLOWLY, QUICKLY, QUICKLY), [4]), ((NEVER, SLOWLY, QUICKLY), [4, 8])])
+def test_forms_with_cuts_at_the_same_places_are_each_tried_to_the_end(
+    certificate: Certificate, needed: tuple[Effort | None, ...], tried: list[int]
+) -> None:
+    check, asked = checker(*needed)
+    that_holds(certificate, FORMS, check, quickly=False)
+    assert asked == [(pc, FULL) for pc in tried]
+
+
+def test_half_the_questions_come_to_each_further_form() -> None:
+    assert QUICK.questions
+    assert [QUICK.more(n) for n in range(3)] == [
+        replace(QUICK, questions=QUICK.questions * halves // 2) for halves in (2, 3, 4)
+    ]
+    assert FULL.more(1) == FULL
 
 
 def test_what_was_written_is_remembered_and_nothing_else(
@@ -98,14 +117,16 @@ def test_what_was_written_is_remembered_and_nothing_else(
     monkeypatch.setattr(certificate_check, "_check", lambda made, *_, effort, idle, **__: follow(made, effort))
     build: Any = "a build"
 
+    def content(made: Certificate) -> bytes:
+        return str([cut.pc for cut in made.cuts]).encode()
+
     def written(made: Certificate) -> Certificate:
-        return held_with(
-            made, FORMS, build, content=lambda c: str([cut.pc for cut in c.cuts]).encode(), remembered=Remembered()
-        )
+        forms = CutForms(iter(FORMS), places=True)
+        return held_with(made, forms, build, content=content, remembered=Remembered())
 
     kept = written(certificate)
     assert [cut.pc for cut in kept.cuts] == [9]
-    assert asked == [(4, QUICK), (8, QUICK)]
+    assert asked == [(4, QUICK), (8, MORE)]
     assert written(kept) == kept
     assert len(asked) == 2, "it was remembered"
     written(certificate)
