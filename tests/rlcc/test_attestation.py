@@ -216,7 +216,8 @@ MUTANTS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "a file less, signed": (lambda f: sign_again(f, subject=[]), "other files"),
     "other claims, signed": (lambda f: sign_again(f, predicate={}), "other things"),
     "something besides, signed": (lambda f: sign_again(f, more=1), "other things"),
-    "a claim of the certificate": (lambda f: replaced(f / PLACE, b'"rtl_cycles": '), "no certificate"),
+    "a claim of the certificate": (lambda f: replaced(f / PLACE, b'"rtl_cycles": '), "other things"),
+    "a byte of the certificate": (lambda f: replaced(f / PLACE, b'{\n  "assumptions'), "no certificate"),
     "another certificate": (another_certificate, "other things"),
     "no certificate": (lambda f: (f / PLACE).unlink(), "no certificate"),
 }  # fmt: skip
