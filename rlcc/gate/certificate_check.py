@@ -89,10 +89,15 @@ def that_holds(
     Cuts that no path comes to are left out, under the same hash as a cut is no claim: the paths between the others are
     those that were walked. Refused, for its own form's reason, where it holds with none."""
     refused: dict[int, Refused] = {}
+    tried: set[tuple[int, ...]] = set()
     for effort in (QUICK, FULL) if quickly else (FULL,):
         for number, cuts in enumerate(chain([certificate.cuts], islice(forms, 1, None))):
             if number in refused and not refused[number].unfinished:
                 continue
+            places = tuple(sorted(cut.pc for cut in cuts))
+            if effort is QUICK and places in tried:
+                continue  # it takes as long as the one before
+            tried.add(places)
             form = extended(certificate, cuts=list(cuts)) if number else certificate
             try:
                 found = check(form, effort.more(number))

@@ -89,6 +89,12 @@ def test_a_certificate_that_no_form_of_cuts_helps_is_refused_for_what_the_first_
     assert asked == [(4, QUICK), (8, MORE), (12, MOST)]
 
 
+def test_a_form_with_cuts_at_places_that_were_tried_waits_for_its_turn_to_the_end(certificate: Certificate) -> None:
+    check, asked = checker(NEVER, SLOWLY, NEVER)
+    that_holds(certificate, [FORMS[0], FORMS[1], FORMS[1][::-1], FORMS[1]], check, quickly=True)
+    assert asked == [(4, QUICK), (8, MORE), (8, FULL)]
+
+
 @pytest.mark.parametrize(("needed", "tried"), [((SLOWLY, QUICKLY, QUICKLY), [4]), ((NEVER, SLOWLY, QUICKLY), [4, 8])])
 def test_forms_with_cuts_at_the_same_places_are_each_tried_to_the_end(
     certificate: Certificate, needed: tuple[Effort | None, ...], tried: list[int]
