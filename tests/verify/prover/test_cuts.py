@@ -100,7 +100,7 @@ def followed(build: Build, found: tuple[Cut, ...]) -> bool:
 
 
 def test_a_quotient_keeps_its_name_behind_each_cut_that_holds_what_follows_from_it(tmp_path: Path) -> None:
-    """Where nothing is known of it too: else the solver is asked about the division for each tree that asks for it."""
+    """It does so too if nothing is known of it: else the solver is asked about the division for each tree."""
     _, run = student(0, tmp_path)
     quotient = next(node.args for node in run.program.nodes if node.op is Op.TREES)[0]
     rank = next(field.node for field in run.program.state if field.name.endswith("_rank"))

@@ -60,7 +60,7 @@ def test_a_name_is_what_the_program_makes_of_it(wrong: bool) -> None:
 
 
 def test_a_name_of_what_is_made_of_a_sum_beyond_a_word_stays_open() -> None:
-    """Of the sum there is neither a word nor an expression."""
+    """There is neither a word nor an expression for the sum."""
     leaves = tuple(oblivious(((0, 1),), (2**30, 2**31 - 1)) for _ in range(3))
     b = ProgramBuilder(Forest(("x",), leaves, (0,), 0), FLOW_RATE)
     x = b.add(Op.PARAM, (), 1)
