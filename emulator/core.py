@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from rich.console import Console
@@ -90,18 +90,18 @@ def buildable() -> InputError | None:
 
 
 def built_core(core: Core, progress: Progress | None = None) -> Path:
-    """The folder with ``EXECUTABLE`` and ``LIBRARY`` of this core, from the cache or built now (half a minute)."""
+    """The folder with ``EXECUTABLE`` and ``LIBRARY`` of this core, from the cache or built now (10 s and more)."""
     rtl = rtl_of(core)
-
-    def build(folder: Path) -> None:
-        message = f"building the {rtl.name} core (about half a minute, once: it is cached)"
-        console = Console(stderr=True)
-        with console.status(message) if progress is None and console.is_terminal else nullcontext():
-            if progress:
-                progress(message)
-            _build(rtl, folder)
-
-    return built_once(CORES, _key(rtl), build)
+    key = _key(rtl)
+    built = partial(built_once, CORES, key, partial(_build, rtl))
+    if was_built(CORES, key):
+        return built()
+    message = f"building the {rtl.name} core (once: it is cached)"
+    console = Console(stderr=True)
+    with console.status(message) if progress is None and console.is_terminal else nullcontext():
+        if progress:
+            progress(message)
+        return built()
 
 
 def is_built(core: Core) -> bool:

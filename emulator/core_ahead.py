@@ -1,24 +1,24 @@
-"""The Verilated core, built in another process while a run simulates.
+"""The Verilated core, built in another process while this one does what needs no core.
 
-    with built_ahead(core) as wait:
+    with built_ahead(core):
         ...  # whatever needs no core
-        wait()
+        built_core(core)  # waits until it is there
 
-The core depends on nothing but the engine profile. Its build has low priority, so that it takes what the simulations
-leave of the processors. It ends with its compilers when the block ends, and when this process is killed. The next build
-sweeps the folder that it leaves.
+The core depends on nothing but the engine profile. Its build has low priority, so that it takes what others leave of
+the processors. It ends with its compilers when the block ends, and when this process is killed. The next build sweeps
+the folder that it leaves.
 """
 
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.context import SpawnProcess
 
 from decision.artefact.errors import InputError
-from emulator.core import Progress, built_core, is_built
+from emulator.core import built_core, is_built
 from emulator.profile import Core
 
 NICENESS = 10
@@ -26,24 +26,16 @@ NICENESS = 10
 
 
 @contextmanager
-def built_ahead(core: Core) -> Iterator[Callable[[Progress], None]]:
-    """Yields a function that waits until the build has ended. A build that fails says nothing here: whoever needs the
-    core builds it (emulator.core), and gets its error."""
+def built_ahead(core: Core) -> Iterator[None]:
+    """Builds the core while the block runs. A build that fails says nothing here: whoever needs the core builds it
+    (emulator.core), and gets its error."""
     process = _started(core) if _to_build(core) else None
-    if process is None:
-        yield lambda progress: None
-        return
-
-    def wait(progress: Progress) -> None:
-        if process.is_alive():
-            progress("the core is being built (once: it is cached)")
-        process.join()
-
     try:
-        yield wait
+        yield
     finally:
-        process.terminate()
-        process.join()
+        if process is not None:
+            process.terminate()
+            process.join()
 
 
 def _to_build(core: Core) -> bool:

@@ -1,8 +1,11 @@
 """Things built once into the cache folder: built aside, then renamed, so that builders never collide."""
 
+import fcntl
 import hashlib
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from decision.artefact.cache import cache_folder, unwritable
@@ -16,18 +19,28 @@ HASHES = "contents.sha256"
 def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
     """The folder cache/kind/key. If it is not there, ``build`` fills a temporary folder, which is then renamed.
 
-    Two builders may both build; the first rename wins, the other's folder is thrown away, and both see the same content
-    because the key is the hash of all that goes in. The built folder is hashed, and hashed again before each use: a
-    folder that has changed is built again.
+    A second builder of a kind waits for the first. On a file system without locks both build; the first rename wins,
+    the other's folder is thrown away, and both see the same content because the key is the hash of all that goes in.
+    The built folder is hashed, and hashed again before each use: a folder that has changed is built again.
     """
     target = cache_folder() / kind / key
     sweep(target.parent)
-    if target.is_dir():
-        if _whole(target, key):
-            return target
-        shutil.rmtree(target, ignore_errors=True)
+    if _whole(target, key):
+        return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(unwritable(error)) from error
+    with _locked(target.parent):
+        if not _whole(target, key):
+            shutil.rmtree(target, ignore_errors=True)
+            _built(target, key, build)
+    return target
+
+
+def _built(target: Path, key: str, build: Callable[[Path], None]) -> None:
+    """Builds next to the target, then renames."""
+    try:
         work = folder_beside(target)
     except OSError as error:
         raise InputError(unwritable(error)) from error
@@ -41,7 +54,19 @@ def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
                 raise
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return target
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """No other process, or thread, has the lock of the folder while the block runs. The system frees that of a process
+    that ends, however it does."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def was_built(kind: str, key: str) -> bool:

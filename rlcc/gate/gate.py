@@ -240,6 +240,8 @@ def _on_the_core(job: Job, emitted: list[Check]) -> _OnTheCore:
         for name in host_compilers():
             job.say(f"vectors on the host, {name}")
             hosts.append(run_on_host(job.build.firmware, compiler=name))
+    job.say("certificate")
+    proof = _proof(job)  # first: a core that is missing is built next to it
     report = job.evidence.emulation
     if report is None:
         report = stored_report(
@@ -251,8 +253,6 @@ def _on_the_core(job: Job, emitted: list[Check]) -> _OnTheCore:
     reference = job.evidence.reference
     if reference is not None:
         check_same_engine(reference, report)
-    job.say("certificate")
-    proof = _proof(job)
     certificate = proof.certificate
     proved = certificate.claims.worst_case.cycles if certificate else None
     job.say("lines of the worst path")

@@ -12,6 +12,7 @@ from decision.artefact.cache import private_cache
 from decision.artefact.documents import dump_json, validate
 from decision.artefact.errors import InputError
 from decision.artefact.output import write_atomically
+from emulator.core_ahead import built_ahead
 from netsim.deployment import Deployment
 from rlcc.commands.console import judged, print_verdict, stage
 from rlcc.commands.model_options import given
@@ -102,7 +103,7 @@ def _judged(firmware: Path, folder: Path, asked: dict[str, Any]) -> Verdict:
     evidence = Evidence(
         asked["certificate"], asked["rollouts"], reference, remembered, deployment, recipe=asked["recipe_file"]
     )
-    with stage("gate") as (figures, progress):
+    with stage("gate") as (figures, progress), built_ahead(engine.toolchain().profile.core):
         judgement = gate.judge(firmware, teacher, engine, options, progress, evidence=evidence, quick=asked["quick"])
         if asked["attestation"] is not None:
             verdict = _with_attestation(judgement, asked)

@@ -81,7 +81,8 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     check_fresh(recipe, first, rollouts, student, firmware)
     loaded = loaded or load(teacher)
     cache = NetworkCache(stored=remembered.use)
-    ahead = until_end.enter_context(built_ahead(tools.profile.core)) if "emulate" in to_run[1:] else None
+    if "emulate" in to_run[1:]:
+        until_end.enter_context(built_ahead(tools.profile.core))
 
     if "rollout" in to_run:
         with stage("rollout") as (figures, progress):
@@ -102,8 +103,6 @@ def _run(recipe_file: Path, out: Path | None, first: str, remembered: Remembered
     if "emulate" in to_run:
         with stage("emulate") as (figures, progress):
             build = build_firmware(read_firmware(firmware), tools)
-            if ahead is not None:
-                ahead(progress)
             report = stages.emulate(build, figures, progress)
             keep(report, build, folder / EMULATION, evidence.remembered)
             evidence = replace(evidence, build=build, emulation=report)

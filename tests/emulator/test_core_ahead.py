@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator import core_ahead
-from emulator.core import EXECUTABLE, is_built
+from decision.artefact.errors import InputError
+from emulator import core, core_ahead
+from emulator.core import EXECUTABLE, built_core, is_built
 from emulator.core_ahead import built_ahead
 from emulator.profile import load_profile
 from tests.waiting import until
@@ -57,8 +58,8 @@ def compilers(started: Path) -> list[int]:
 def test_a_core_that_is_there_is_not_built_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core_ahead, "is_built", lambda core: True)
     monkeypatch.setattr(core_ahead, "get_context", None)
-    with built_ahead(CORE) as wait:
-        wait(pytest.fail)
+    with built_ahead(CORE):
+        pass
 
 
 def test_it_ends_with_the_block_and_takes_its_compilers_along(compiler: Path) -> None:
@@ -86,18 +87,21 @@ def test_a_core_that_cannot_be_built_says_nothing_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     compile_by(f"touch {tmp_path}/called; exit 1", tmp_path, monkeypatch)
-    with built_ahead(CORE) as wait:
-        wait(lambda text: None)
-    assert (tmp_path / "called").exists()
+    with built_ahead(CORE):
+        assert until((tmp_path / "called").exists)
+        with pytest.raises(InputError):
+            built_core(CORE, lambda text: None)
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.slow
-def test_the_core_is_there_after_the_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_needs_the_core_waits_for_the_one_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(core, "_build", lambda *_: pytest.fail("built twice"))  # in this process
     texts: list[str] = []
-    with built_ahead(CORE) as wait:
-        wait(texts.append)
+    with built_ahead(CORE):
+        assert until((tmp_path / "rlcc" / "cores").exists)
+        assert until(lambda: any((tmp_path / "rlcc" / "cores").iterdir()))
+        built_core(CORE, texts.append)
     assert len(texts) == 1
-    assert is_built(CORE)
     assert [path.name for path in tmp_path.glob(f"rlcc/cores/*/{EXECUTABLE}")] == [EXECUTABLE]

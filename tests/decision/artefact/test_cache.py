@@ -2,11 +2,14 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -56,12 +59,20 @@ def test_a_failed_build_leaves_nothing(cache: Path) -> None:
     assert list((cache / "things").iterdir()) == []
 
 
-def test_concurrent_builders_agree(cache: Path) -> None:
-    barrier = threading.Barrier(4)
+@pytest.mark.parametrize("locks", [True, False])
+def test_builders_at_once_agree_and_with_locks_one_builds(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, locks: bool
+) -> None:
+    at_once = 1 if locks else 4
+    barrier = threading.Barrier(at_once)
     found: list[Path] = []
+    built: list[Path] = []
+    if not locks:
+        monkeypatch.setattr("fcntl.flock", Mock(side_effect=OSError))
 
     def build(folder: Path) -> None:
-        barrier.wait(timeout=30)  # all four are building at once
+        barrier.wait(timeout=30)
+        built.append(folder)
         time.sleep(0.01)
         (folder / "x").write_text("built")
 
@@ -73,9 +84,20 @@ def test_concurrent_builders_agree(cache: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    assert len(built) == at_once
     assert found == [cache / "things" / "key"] * 4
     assert [p.name for p in (cache / "things").iterdir()] == ["key"]
     assert (found[0] / "x").read_text() == "built"
+
+
+def test_a_builder_that_is_killed_holds_no_lock(cache: Path) -> None:
+    script = """
+import os, signal
+from decision.artefact.build_cache import built_once
+built_once("things", "key", lambda folder: os.kill(os.getpid(), signal.SIGKILL))
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
+    assert (built_once("things", "key", lambda folder: (folder / "x").touch()) / "x").exists()
 
 
 def test_an_unwritable_cache_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from decision.artefact.errors import InputError
 from decision.ir.forest import oblivious
 from decision.policy.student import NAME as STUDENT
 from decision.policy.student import load_student
+from emulator.profile import Core, load_profile
 from rlcc import api, cli
 from rlcc.gate import closed_loop, gate
 from rlcc.gate.reference import read_reference
@@ -54,6 +55,25 @@ def test_a_good_folder_passes_and_the_worst_path_has_lines(good: Path, tmp_path:
     assert costs == sorted(costs, reverse=True)
     budget = checks(tmp_path / "v", "budget")[0]
     assert budget["line"] == next(cost["line"] for cost in path["lines"] if cost["line"])
+
+
+def test_the_core_is_built_next_to_the_check_of_the_certificate(
+    good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ahead: list[Any] = []
+
+    @contextmanager
+    def built_ahead(core: Core) -> Iterator[None]:
+        ahead.append(core)
+        yield
+        ahead.append("ended")
+
+    certified = gate.certified
+    monkeypatch.setattr("rlcc.handlers.gate.built_ahead", built_ahead)
+    monkeypatch.setattr(gate, "certified", lambda *a, **k: ahead.append("certificate") or certified(*a, **k))
+    monkeypatch.setattr(gate, "stored_report", lambda *_: ahead.append("core"))
+    assert run(good, "--quick", out=tmp_path / "v") == 0
+    assert ahead == [load_profile("ibex-small").core, "certificate", "core", "ended"]
 
 
 def test_the_worst_path_is_that_of_the_certificate_that_was_given(good: Path, tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_each_part_is_asked_about_this_folder(stage: Stage) -> None:
     assert (networks.duration_ps, networks.window_ps) == (4 * 10**9, (10**9, 3 * 10**9))
     assert "run_on_host" not in stage.asked
     places = [
-        next(n for n, said in enumerate(stage.said) if word in said) for word in ("core", "certificate", "actions")
+        next(n for n, said in enumerate(stage.said) if word in said) for word in ("certificate", "core", "actions")
     ]
     assert places == sorted(places)
     assert any("worst path" in said for said in stage.said)
