@@ -33,6 +33,8 @@ the checker follows as quickly by themselves."""
 QUICKLY, QUICKLY_MULTIPLIED = 20_000, 2_000
 """So many paths the checker follows in minutes: a path takes 1 to 20 ms, or, where a feature multiplies what is not
 known and each path asks about the product, 200."""
+FEW_PATHS = 2_000
+"""Cuts at every join are tried first where they leave no more paths than this, and the usual ones too many."""
 START = -1
 PRODUCT = re.compile(r"\((?:product|mul)")
 NAME = re.compile(r"[a-z]+\.\w+")
@@ -71,31 +73,30 @@ def cuts_of(run: Attempt) -> CutForms:
         lanes[meeting.number] += len(meeting.origins)
     every = {n for n in joins if joins[n] <= MAX_JOINS}
     wide = {n for n in every if joins[n] <= FEW_JOINS or lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
-    quick = _quick(run, wide)
-    places = every != wide and not quick
-    return CutForms(_forms(run, joins, wide, every if places else None, quick), places)
+    alone = _by_leaves_alone(run)  # no sums of steps make the paths fewer
+    if wide == every or (_quick(run, wide) and not alone):
+        return CutForms(_forms(run, joins, [wide, wide]))
+    if alone or _paths(run, every) <= FEW_PATHS:
+        return CutForms(_forms(run, joins, [every, wide, wide]))
+    return CutForms(_forms(run, joins, [wide, every, wide]), places=True)
 
 
-def _forms(
-    run: Attempt, joins: Counter[int], wide: set[int], every: set[int] | None, quick: bool
-) -> Iterator[tuple[CutClaim, ...]]:
-    """Yields the usual form with cuts at ``wide`` positions of the graph, one with cuts at ``every``, and the usual one
-    with comparisons."""
+def _forms(run: Attempt, joins: Counter[int], each: list[set[int]]) -> Iterator[tuple[CutClaim, ...]]:
+    """Yields the form with cuts at the joins at ``each`` set of positions of the graph, and no form twice. They are
+    with comparisons, but for the first of a set that comes again."""
     watched = cache(partial(_watched, run))  # one more walk for all forms
-    plain = _form(run, joins, wide, comparisons=False, watched=None if quick else watched)
-    yield plain
-    if every is not None:
-        yield _form(run, joins, every, comparisons=True, watched=None if _quick(run, every) else watched)
-    compared = _form(run, joins, wide, comparisons=True, watched=None if quick else watched)
-    if compared != plain:
-        yield compared
+    made: list[tuple[CutClaim, ...]] = []
+    for number, places in enumerate(each):
+        steps = None if _by_leaves_alone(run) or _quick(run, places) else watched
+        form = _form(run, joins, places, comparisons=places not in each[number + 1 :], watched=steps)
+        if form not in made:
+            made.append(form)
+            yield form
 
 
 def _quick(run: Attempt, places: set[int]) -> bool:
     """Whether the paths between cuts at the joins at ``places`` are followed in minutes."""
-    assert run.joiner is not None
-    most = QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY
-    return (run.joiner.gave_up and _by_leaves(run)) or _paths(run, places) <= most
+    return _paths(run, places) <= (QUICKLY_MULTIPLIED if _multiplies(run.program) else QUICKLY)
 
 
 def _form(
@@ -115,7 +116,7 @@ def _form(
         apart = [(m.number, cut(m, ahead=True)) for m in many]
         cuts = _without_forgotten(run, cuts, apart, [cut(m, ahead=False) for m in many])
         cuts += {one.model_dump_json(): (n, one) for n, one in apart}.values()  # what is left out may tell two apart
-    if run.joiner.gave_up and _by_leaves(run):
+    if _by_leaves_alone(run):
         # Paths join as soon as they are many, under the names of leaves; what a path knows of a tree that it is in the
         # middle of is where it is, which no number tells.
         before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
@@ -128,6 +129,12 @@ def _form(
 def _by_leaves(run: Attempt) -> bool:
     """Whether the trees have so many cells that few lanes are joined under the names of leaves already."""
     return run.limits.joined_above(run.program) == run.limits.many_cells
+
+
+def _by_leaves_alone(run: Attempt) -> bool:
+    """Whether so few lanes have been joined under the names of leaves, and none otherwise."""
+    assert run.joiner is not None
+    return run.joiner.gave_up and _by_leaves(run)
 
 
 def _paths(run: Attempt, places: set[int]) -> int:
@@ -179,7 +186,7 @@ def _multiplies(program: Program) -> bool:
 def _watched(run: Attempt) -> tuple[Attempt, Watcher]:
     """Returns the same proof once more, with a look at the lanes that do not join."""
     again = run.again()
-    again.execute(Watcher)
+    again.execute(Watcher, compare=False)
     assert isinstance(again.joiner, Watcher)
     return again, again.joiner
 

@@ -18,6 +18,7 @@ from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
 from verify.check.refused import Refused
 from verify.prover import cuts as cuts_module
+from verify.prover.equality import Returns
 from verify.prover.expressions import Pool
 from verify.prover.prove import ENTRY, Attempt, Limits
 from verify.prover.steps import Watcher, _by_cell, _Cells
@@ -61,7 +62,7 @@ def test_a_product_within_a_product_has_the_name_that_a_place_holds_it_by(
     assert unmet(build, cuts(next(iter(cuts_module.cuts_of(run))))) == set()
     text = Pool.text
     monkeypatch.setattr(Pool, "text", lambda pool, word, names=None: text(pool, word))
-    assert len(unmet(build, cuts(next(iter(cuts_module.cuts_of(run)))))) == 1
+    assert unmet(build, cuts(next(iter(cuts_module.cuts_of(run)))))
 
 
 @pytest.mark.slow
@@ -105,7 +106,7 @@ def test_a_quotient_keeps_its_name_behind_each_cut_that_holds_what_follows_from_
     quotient = next(node.args for node in run.program.nodes if node.op is Op.TREES)[0]
     rank = next(field.node for field in run.program.state if field.name.endswith("_rank"))
     named = f"(eq node.{quotient} node.{quotient})"
-    usual, every, _ = cuts_module.cuts_of(run)
+    every, usual, _ = cuts_module.cuts_of(run)
     assert len(usual) < len(every)
     behind = [
         cut
@@ -118,6 +119,47 @@ def test_a_quotient_keeps_its_name_behind_each_cut_that_holds_what_follows_from_
 
 def claim(**bounds: int) -> CutClaim:
     return CutClaim(pc=0, holds={}, bounds={name.replace("_", "."): [n, n] for name, n in bounds.items()})
+
+
+WIDE, EVERY = {1}, {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("wide", "every", "alone", "tried", "places"),
+    [
+        (100, 90, False, [(WIDE, False), (WIDE, True)], False),
+        (10**6, 2_000, False, [(EVERY, True), (WIDE, False), (WIDE, True)], False),
+        (10**6, 2_001, False, [(WIDE, False), (EVERY, True), (WIDE, True)], True),
+        (10**6, 2_001, True, [(EVERY, True), (WIDE, False), (WIDE, True)], False),
+        (100, 90, True, [(EVERY, True), (WIDE, False), (WIDE, True)], False),
+    ],
+)
+def test_cuts_at_every_join_come_first_where_they_leave_few_paths_and_the_usual_ones_many(
+    wide: int,
+    every: int,
+    alone: bool,
+    tried: list[tuple[set[int], bool]],
+    places: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of three lanes that join at position 2 each makes a cut that is not wide."""
+    meetings = [None, *(SimpleNamespace(number=n, origins=[0]) for n in (1, 2, 2, 2))]
+    run: Any = SimpleNamespace(joiner=SimpleNamespace(meetings=meetings), program=None)
+    monkeypatch.setattr(cuts_module, "_paths", lambda _, at: {1: wide, 2: every}[len(at)])
+    monkeypatch.setattr(cuts_module, "_multiplies", lambda _: False)
+    monkeypatch.setattr(cuts_module, "_by_leaves_alone", lambda _: alone)
+    monkeypatch.setattr(cuts_module, "_form", lambda run, joins, at, *, comparisons, watched: (sorted(at), comparisons))
+    forms = cuts_module.cuts_of(run)
+    assert list(forms) == [(sorted(at), comparisons) for at, comparisons in tried]
+    assert forms.places is places
+
+
+def test_a_walk_for_the_sums_of_steps_proves_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, run = student(3, tmp_path)
+    forms = [cuts_module._with_steps(*cuts_module._watched(run), [], comparisons=True)]
+    monkeypatch.setattr(Returns, "check", lambda *_: pytest.fail("compared again"))
+    forms += [cuts_module._with_steps(*cuts_module._watched(run), [], comparisons=True)]
+    assert forms[0] == forms[1] != []
 
 
 def test_what_was_known_at_the_last_cuts_and_not_said_is_left_out() -> None:
