@@ -485,7 +485,15 @@ def certify(
     except Refused as error:
         figures["no certificate"] = f"the checker refuses it: {error}"
         return
-    figures["certificate"] = certificate.hash[:12]
+    figures |= {"certificate": certificate.hash[:12], **only_bounded(verification, certificate)}
+
+
+def only_bounded(verification: Verification, certificate: Certificate) -> dict[str, str]:
+    """Returns the figure that says so, where a proof is exact and the certificate that holds is not."""
+    proved, claimed = verification.proof.worst, certificate.claims.worst_case
+    if proved is None or proved.exact is None or claimed.exact is not None:
+        return {}
+    return {"certified": f"{claimed.said}; the checker does not follow that {proved.exact} are exact"}
 
 
 FOUND = {

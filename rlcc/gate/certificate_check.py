@@ -1,6 +1,7 @@
 """Whether a certificate holds: checked again, or the very same was checked here before."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -87,8 +88,10 @@ def that_holds(
     certificate's own of ``forms`` is the first; they are gone through for each effort.
 
     Cuts that no path comes to are left out, under the same hash as a cut is no claim: the paths between the others are
-    those that were walked. Refused, for its own form's reason, where it holds with none."""
+    those that were walked. Where the checker follows all but that the worst case is exact, the certificate says no more
+    than the least bound that it found. Refused, for its own form's reason, where it holds with none."""
     refused: dict[int, Refused] = {}
+    bounded: dict[int, Certificate] = {}
     tried: set[tuple[int, ...]] = set()
     for effort in (QUICK, FULL) if quickly else (FULL,):
         for number, cuts in enumerate(chain([certificate.cuts], islice(forms, 1, None))):
@@ -103,10 +106,29 @@ def that_holds(
                 found = check(form, effort.more(number))
             except Refused as error:
                 refused[number] = error
+                if effort is FULL and error.bound is not None:
+                    bounded.setdefault(error.bound, _bounded(form, error.bound))
                 continue
-            met = [cut for n, cut in enumerate(form.cuts) if n not in found.unmet]
-            return (extended(form, cuts=met) if found.unmet else form), found
+            return _with_met(form, found), found
+    if bounded:
+        form = bounded[min(bounded)]
+        with suppress(Refused):
+            found = check(form, FULL)
+            return _with_met(form, found), found
     raise refused[0]
+
+
+def _with_met(form: Certificate, found: WithUnmetCuts) -> Certificate:
+    """Returns the certificate without the cuts that no path comes to."""
+    met = [cut for n, cut in enumerate(form.cuts) if n not in found.unmet]
+    return extended(form, cuts=met) if found.unmet else form
+
+
+def _bounded(certificate: Certificate, bound: int) -> Certificate:
+    """Returns the certificate with no more than a bound of the worst case."""
+    claims = certificate.claims
+    worst = claims.worst_case.model_copy(update={"bound": bound, "exact": None})
+    return extended(certificate, claims=claims.model_copy(update={"worst_case": worst}))
 
 
 def _needs(certificate: Certificate, teacher: Teacher | None) -> None:

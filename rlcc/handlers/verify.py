@@ -303,6 +303,7 @@ def _kept(verification: Verification, out: Path, teacher: Teacher | None, claims
             figures["not written"] = f"the checker refuses the certificate: {error}"
             return False
         figures |= {"certificate": f"{certificate.hash[:12]} holds", "file": str(out)}
+        figures |= stages.only_bounded(verification, certificate)
     return True
 
 

@@ -143,7 +143,7 @@ def _child(pipe: Connection) -> None:
         found = judged(certificate, firmware, solver, progress, limits, proofs, teacher, core, effort, idle)
         answer = "holds", found
     except Refused as error:
-        answer = "refused", (str(error), error.unmet, error.unfinished)
+        answer = "refused", (str(error), error.unmet, error.unfinished, error.bound)
     except InputError as error:
         answer = "input", str(error)
     pipe.send(answer)

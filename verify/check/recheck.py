@@ -117,8 +117,12 @@ def _walked(
     if bound > limit:
         if progress:
             progress(f"paths together may take {bound} cycles: looking for one above {limit}")
-        if next(judge.dearer_chains(limit - overhead), None) is not None:
-            raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
+        try:
+            if next(judge.dearer_chains(limit - overhead), None) is not None:
+                raise Refused(f"there may be an input that takes more than the certificate's {limit} cycles")
+        except Refused as error:
+            error.bound = bound
+            raise
     return bound, unmet
 
 

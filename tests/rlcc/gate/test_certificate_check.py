@@ -13,7 +13,7 @@ from rlcc.gate.check_cache import Remembered
 from verify.check.effort import FULL, QUICK, Effort
 from verify.check.refused import Refused
 from verify.prover.cuts import CutForms
-from verify.trusted.certificate import Certificate, CutClaim
+from verify.trusted.certificate import Certificate, Claims, CutClaim, WorstCase
 
 FORMS = [(CutClaim(pc=pc, holds={}, bounds={}), CutClaim(pc=pc + 1, holds={}, bounds={})) for pc in (4, 8, 12)]
 NEVER, SLOWLY, QUICKLY = None, FULL, QUICK
@@ -102,6 +102,34 @@ def test_forms_with_cuts_at_the_same_places_are_each_tried_to_the_end(
     check, asked = checker(*needed)
     that_holds(certificate, FORMS, check, quickly=False)
     assert asked == [(pc, FULL) for pc in tried]
+
+
+BOUNDS = {4: 130, 8: 110, 12: 120}
+
+
+@pytest.mark.parametrize("follows_bounds", [True, False])
+def test_where_the_checker_does_not_follow_the_exact_worst_case_the_least_bound_that_it_found_is_claimed(
+    certificate: Certificate, follows_bounds: bool
+) -> None:
+    exact = WorstCase(bound=140, exact=100, witness={}, outputs={}, rtl_cycles=100)
+    claims = Claims(equality=True, safety=True, stack_bytes=0, worst_case=exact)
+    certificate = certificate.model_copy(update={"claims": claims})
+
+    def check(made: Certificate, effort: Effort) -> Answer:
+        pc, worst = made.cuts[0].pc, made.claims.worst_case
+        if worst.exact is not None:
+            raise Refused(f"{pc} chains", unfinished=True, bound=BOUNDS[pc] if effort is FULL else 1)
+        if not follows_bounds:
+            raise Refused("nor this")
+        return Answer(pc)
+
+    if follows_bounds:
+        kept, answer = that_holds(certificate, FORMS, check, quickly=True)
+        assert kept.claims.worst_case == exact.model_copy(update={"bound": 110, "exact": None})
+        assert kept.cuts[0].pc == answer.pc == 8
+    else:
+        with pytest.raises(Refused, match="4 chains"):
+            that_holds(certificate, FORMS, check, quickly=True)
 
 
 def test_half_the_questions_come_to_each_further_form() -> None:

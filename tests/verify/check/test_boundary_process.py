@@ -195,8 +195,8 @@ def test_a_system_without_a_limit_of_memory_checks_all_the_same(monkeypatch: pyt
     ("result", "answer"),
     [
         (HOLDS, ("holds", HOLDS)),
-        (Refused("not so", (3, 5)), ("refused", ("not so", (3, 5), False))),
-        (Refused("not yet", unfinished=True), ("refused", ("not yet", (), True))),
+        (Refused("not so", (3, 5)), ("refused", ("not so", (3, 5), False, None))),
+        (Refused("not yet", unfinished=True, bound=9), ("refused", ("not yet", (), True, 9))),
         (InputError("no file"), ("input", "no file")),
     ],
 )

@@ -167,8 +167,9 @@ def test_a_bound_above_the_claim_needs_every_dearer_chain_impossible(found: Foun
     assert found.asked[-1] == 97
     assert re.findall(r"\d+", said[-1]) == ["101", "100"]
     found.dearer = True
-    with pytest.raises(Refused, match="certificate's 100 cycles"):
+    with pytest.raises(Refused, match="certificate's 100 cycles") as refused:
         recheck(claimed(exact), BUILT)
+    assert refused.value.bound == 101
     found.bound = 97
     assert recheck(claimed(exact), BUILT).bound == 100
 
