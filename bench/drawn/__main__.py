@@ -16,8 +16,13 @@ from rlcc.origin import made_by, source
 from rlcc.reports.pages import table
 
 DOCS = Path(__file__).parents[2] / "docs" / "results"
-PAGES = {"clang": DOCS / "drawn.md", "gcc": DOCS / "drawn-gcc.md"}
-ALL = range(100)
+PAGES = {
+    ("clang", False): DOCS / "drawn.md",
+    ("gcc", False): DOCS / "drawn-gcc.md",
+    ("clang", True): DOCS / "drawn-wide.md",
+}
+"""By compiler and whether the students are drawn wider."""
+ALL, WIDE = range(100), range(40)
 MAX_CHARACTERS = 90
 """Characters of a reason in the table."""
 
@@ -28,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.drawn", description=package.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=_seeds, default=ALL, metavar="FIRST-LAST", help="which students; 0-99")
+    parser.add_argument("--seeds", type=_seeds, metavar="FIRST-LAST", help="which students; 0-99, of wide ones 0-39")
+    parser.add_argument("--wide", action="store_true", help="students that are drawn wider: bench/drawn/wide.py")
     parser.add_argument("--profile", default=how.profile)
     parser.add_argument("--compiler", default=how.compiler)
     parser.add_argument("--opt", default=how.opt)
@@ -46,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = vars(parser.parse_args(arguments))
     seeds, out, results = options.pop("seeds"), options.pop("out"), options.pop("results")
     how = How(**options)
+    seeds = seeds or (WIDE if how.wide else ALL)
     try:
         out = out or _page(seeds, how)
         rows = _read(results) if results and results.exists() else {}
@@ -66,9 +73,9 @@ def _page(seeds: range, how: How) -> Path:
     """Returns the path of a page that nobody has named; raises InputError if another would be in its place."""
     usual = How()
     others = (how.profile, how.opt, how.form) != (usual.profile, usual.opt, usual.form)
-    if seeds != ALL or others or how.compiler not in PAGES:
+    if seeds != (WIDE if how.wide else ALL) or others or (how.compiler, how.wide) not in PAGES:
         raise InputError("docs/results has no page of these students compiled so; name one with --out")
-    return PAGES[how.compiler]
+    return PAGES[how.compiler, how.wide]
 
 
 def _read(results: Path) -> dict[int, DrawnRow]:
@@ -107,10 +114,12 @@ def page(rows: Sequence[DrawnRow], how: How) -> str:
     spent = sorted(r.proved.seconds for r in rows)
     commits = ", ".join(f"{count} of {made_at}" for made_at, count in Counter(r.made_at for r in rows).items())
     by = "" if how.compiler == How().compiler else f" by {how.compiler}"
-    return f"""# How many drawn students are proved{by}
+    drawn = "students drawn wider" if how.wide else "drawn students"
+    file = "wide.py" if how.wide else "students.py"
+    return f"""# How many {drawn} are proved{by}
 {made_by(f"python -m bench.drawn{_asked(how)}")}
 
-Students {rows[0].seed} to {rows[-1].seed} of `bench/drawn/students.py`, {how.profile}, {how.compiler} {how.opt}, form
+Students {rows[0].seed} to {rows[-1].seed} of `bench/drawn/{file}`, {how.profile}, {how.compiler} {how.opt}, form
 {how.form}. A proof (with the calibration of the cost model) may take {how.prover_seconds} s of CPU, a check of its
 certificate {how.checker_seconds} s. Rows: {commits}.
 
@@ -126,7 +135,8 @@ certificate {how.checker_seconds} s. Rows: {commits}.
 def _asked(how: How) -> str:
     """The options that are not the defaults."""
     default = vars(How())
-    return "".join(f" --{name.replace('_', '-')} {v}" for name, v in vars(how).items() if v != default[name])
+    asked = {name: value for name, value in vars(how).items() if value != default[name]}
+    return "".join(f" --{name.replace('_', '-')}" + (f" {v}" if v is not True else "") for name, v in asked.items())
 
 
 def _reasons(rows: Sequence[DrawnRow]) -> str:

@@ -16,8 +16,10 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from bench.drawn.students import drawn, words
+from bench.drawn.wide import drawn_wide, wide_words
 from codegen.emit import emit
 from codegen.lower import Options
+from codegen.targets import BARE, TARGETS, unserved
 from decision.artefact.errors import InputError
 from decision.artefact.output import writing
 from emulator.build import Build
@@ -32,13 +34,16 @@ from verify.trusted.certificate import Certificate, CutClaim
 Answer = TypeVar("Answer")
 SPAWN = get_context("spawn")
 """A child that is forked has the memory that its parent has mapped, and the limit counts it."""
+TARGETS_TRIED = (TARGETS["generic"], BARE)
+"""The first that serves a student's agents is emitted for."""
 MEMORY = 6 << 30
 """Bytes of a process."""
 
 
 @dataclass(frozen=True)
 class How:
-    """How students are emitted and compiled, and how long (seconds of CPU) proof and check may take; 0: no check."""
+    """How students are emitted and compiled, and how long (seconds of CPU) proof and check may take; 0: no check.
+    ``wide``: those of ``wide.py``."""
 
     profile: str = "ibex-small"
     compiler: str = "clang"
@@ -46,6 +51,7 @@ class How:
     form: str = "auto"
     prover_seconds: int = 60
     checker_seconds: int = 120
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,17 +92,19 @@ class DrawnRow:
 
 def judged(seed: int, how: How) -> DrawnRow:
     """Returns the results of student number ``seed``."""
-    student = drawn(seed)
+    student = drawn_wide(seed) if how.wide else drawn(seed)
+    target = next(one.name for one in TARGETS_TRIED if unserved(one, student.observation.agents) is None)
+    kind = wide_words(student) if how.wide else words(student)
     with TemporaryDirectory() as name:
         folder = Path(name)
         with writing(folder / "student", "student") as work:
             student.save(work)
         try:
-            emit(folder / "student", folder / "firmware", target="generic", options=Options(form=how.form))
+            emit(folder / "student", folder / "firmware", target=target, options=Options(form=how.form))
             build = built(folder / "firmware", profile=load_profile(how.profile), compiler=how.compiler, opt=how.opt)
         except InputError as error:
-            return DrawnRow(seed, words(student), Proved(problem=f"not emitted: {error}"))
-        return DrawnRow(seed, words(student), *judged_build(build, how.prover_seconds, how.checker_seconds))
+            return DrawnRow(seed, kind, Proved(problem=f"not emitted: {error}"))
+        return DrawnRow(seed, kind, *judged_build(build, how.prover_seconds, how.checker_seconds))
 
 
 def judged_build(build: Build, prover_seconds: int, checker_seconds: int) -> tuple[Proved, Checked | None]:

@@ -10,12 +10,15 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench.drawn import __main__ as command
 from bench.drawn.judged import Checked, DrawnRow, How, Proved, _apart, judged
 from bench.drawn.students import ACTIONS, FEATURES, drawn, words
+from bench.drawn.wide import drawn_wide, wide_words
 from decision.ir.forest import depth
+from decision.policy.actions import Choice
 
 
 def test_a_number_is_one_student() -> None:
@@ -38,6 +41,29 @@ def test_a_hundred_students_are_of_every_kind() -> None:
     for student in students:
         student.program()
         assert words(student)
+
+
+def test_wide_students_are_of_more_kinds() -> None:
+    students = [drawn_wide(seed) for seed in range(100)]
+    assert drawn_wide(3).forest == students[3].forest != students[4].forest
+    assert {s.observation.window for s in students} == set(range(1, 9))
+    assert {len(s.observation.features) for s in students} == set(range(1, 7))
+    assert {depth(tree) for s in students for tree in s.forest.trees} >= {1, 2, 3, 4, 5}
+    assert {s.forest.oblivious for s in students} == {True, False}
+    assert {s.action.kind for s in students} == {*(action["kind"] for action in ACTIONS), "choice", "level"}
+    flows = [s for s in students if s.limits is not None]
+    for name in ("device_rate", "target_ratio", "acks", "rtt_slack"):
+        assert {bool(getattr(s.observation, name)) for s in flows} == {True, False}
+    for name in ("start", "in_flight", "once_per_rtt"):
+        assert {bool(getattr(s, name)) for s in flows} == {True, False}
+    choices = [s for s in students if isinstance(s.action, Choice)]
+    assert {(s.action.groups is not None, s.trigger is not None) for s in choices} == {
+        (False, False), (False, True), (True, False),
+    }  # fmt: skip
+    for student in students:
+        assert wide_words(student)
+        low, high = np.array([student.forest.range(k) for k in range(student.forest.outputs)]).T
+        assert (low < high).all()
 
 
 @pytest.mark.slow
@@ -103,6 +129,10 @@ def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.Mon
     title, made = (tmp_path / "page.md").read_text().splitlines()[:2]
     assert title == f"{page.splitlines()[0]} by gcc"
     assert made.startswith("Made by `python -m bench.drawn --compiler gcc --checker-seconds 60` at ")
+    assert command.main(["--seeds", "0-2", "--wide", "--out", str(tmp_path / "page.md")]) == 0
+    wide = (tmp_path / "page.md").read_text()
+    assert wide.splitlines()[1].startswith("Made by `python -m bench.drawn --wide` at ")
+    assert "bench/drawn/wide.py" in wide
 
 
 def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,17 +153,20 @@ def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.slow_except("clang")
-@pytest.mark.parametrize("compiler", ["clang", "gcc"])
+@pytest.mark.parametrize(
+    ("compiler", "wide"), [("clang", False), ("gcc", False), ("clang", True)], ids=["clang", "gcc", "wide"]
+)
 def test_each_compilers_page_has_its_own_place_and_no_other_students_take_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compiler: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compiler: str, wide: bool
 ) -> None:
+    asked = ["--compiler", compiler, *(["--wide"] if wide else [])]
     monkeypatch.setattr(command, "judged", lambda seed, how: DrawnRow(seed, "a", Proved(120, 120)))
-    pages = {name: tmp_path / f"{name}.md" for name in command.PAGES}
+    pages = {name: tmp_path / f"{number}.md" for number, name in enumerate(command.PAGES)}
     monkeypatch.setattr(command, "PAGES", pages)
-    assert command.main(["--compiler", compiler, "--checker-seconds", "0"]) == 0
-    assert [name for name, page in pages.items() if page.exists()] == [compiler]
-    pages[compiler].unlink()
+    assert command.main([*asked, "--checker-seconds", "0"]) == 0
+    assert [name for name, page in pages.items() if page.exists()] == [(compiler, wide)]
+    pages[compiler, wide].unlink()
     for others in (["--seeds", "0-98"], ["--opt=-Os"], ["--form", "index"], ["--profile", "ibex-maxperf"]):
-        assert command.main(["--compiler", compiler, *others]) == 2
+        assert command.main([*asked, *others]) == 2
         assert "name one with --out" in capsys.readouterr().err
     assert not any(page.exists() for page in pages.values())
