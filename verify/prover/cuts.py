@@ -33,8 +33,8 @@ the checker follows as quickly by themselves."""
 QUICKLY, QUICKLY_MULTIPLIED = 20_000, 2_000
 """So many paths the checker follows in minutes: a path takes 1 to 20 ms, or, where a feature multiplies what is not
 known and each path asks about the product, 200."""
-FEW_PATHS = 2_000
-"""Cuts at every join are tried first where they leave no more paths than this, and the usual ones too many."""
+FEWER = 4
+"""Where paths join by leaves alone, cuts at every join are tried first if they leave so many times fewer."""
 START = -1
 PRODUCT = re.compile(r"\((?:product|mul)")
 NAME = re.compile(r"[a-z]+\.\w+")
@@ -73,11 +73,11 @@ def cuts_of(run: Attempt) -> CutForms:
         lanes[meeting.number] += len(meeting.origins)
     every = {n for n in joins if joins[n] <= MAX_JOINS}
     wide = {n for n in every if joins[n] <= FEW_JOINS or lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
-    alone = _by_leaves_alone(run)  # no sums of steps make the paths fewer
-    if wide == every or (_quick(run, wide) and not alone):
+    if _by_leaves_alone(run):  # no sums of steps make the paths fewer
+        fewer = _paths(run, every) * FEWER <= _paths(run, wide)
+        return CutForms(_forms(run, joins, [every, wide, wide] if fewer else [wide, wide]))
+    if wide == every or _quick(run, wide):
         return CutForms(_forms(run, joins, [wide, wide]))
-    if alone or _paths(run, every) <= FEW_PATHS:
-        return CutForms(_forms(run, joins, [every, wide, wide]))
     return CutForms(_forms(run, joins, [wide, every, wide]), places=True)
 
 
