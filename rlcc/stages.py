@@ -489,11 +489,13 @@ def certify(
 
 
 def only_bounded(verification: Verification, certificate: Certificate) -> dict[str, str]:
-    """Returns the figure that says so, where a proof is exact and the certificate that holds is not."""
-    proved, claimed = verification.proof.worst, certificate.claims.worst_case
-    if proved is None or proved.exact is None or claimed.exact is not None:
+    """Returns the figure that says so, where the certificate that was made claims an exact worst case, and the one that
+    holds a bound."""
+    made = verification.certificate
+    if made is None or made.claims.worst_case.exact is None or certificate.claims.worst_case.exact is not None:
         return {}
-    return {"certified": f"{claimed.said}; the checker does not follow that {proved.exact} are exact"}
+    held, exact = certificate.claims.worst_case.said, made.claims.worst_case.exact
+    return {"certified": f"{held}; the checker does not follow that {exact} are exact"}
 
 
 FOUND = {

@@ -111,6 +111,7 @@ def page(rows: Sequence[DrawnRow], how: How) -> str:
     bounded = sum(1 for r in rows if not r.proved.problem and r.proved.exact is None)
     checked = [r.checked for r in rows if r.checked]
     held = sum(1 for c in checked if not c.problem)
+    weaker = sum(1 for c in checked if c.bound is not None)
     spent = sorted(r.proved.seconds for r in rows)
     commits = ", ".join(f"{count} of {made_at}" for made_at, count in Counter(r.made_at for r in rows).items())
     by = "" if how.compiler == How().compiler else f" by {how.compiler}"
@@ -126,7 +127,7 @@ certificate {how.checker_seconds} s. Rows: {commits}.
 - proved, worst case exact: {exact} of {len(rows)}
 - proved, worst case bounded: {bounded}
 - not proved: {len(rows) - exact - bounded}
-- certificate holds: {held} of {len(checked)} that were checked
+- certificate holds: {held} of {len(checked)} that were checked{f", {weaker} of them for a bound" if weaker else ""}
 - CPU time of a proof: {spent[len(spent) // 2]:.0f} s in the median, {spent[-1]:.0f} s at most
 
 {_reasons(rows)}{table(["seed", "student", "prover", "CPU", "checker", "CPU"], [cells(r) for r in rows])}"""
@@ -150,7 +151,8 @@ def cells(row: DrawnRow) -> list[str]:
     """Returns the cells of a student: the answers of prover and checker, each with its CPU time and memory."""
     p, c = row.proved, row.checked
     said = _short(p.problem) or (f"{p.exact} cycles" if p.exact is not None else f"at most {p.bound} cycles")
-    answer = "" if c is None else _short(c.problem) or f"holds, {c.paths} paths, {c.questions} questions"
+    holds = "" if c is None else "holds" if c.bound is None else f"holds, at most {c.bound} cycles"
+    answer = "" if c is None else _short(c.problem) or f"{holds}, {c.paths} paths, {c.questions} questions"
     spent = [f"{x.seconds:.1f} s, {x.mebibytes} MiB" if x else "" for x in (p, c)]
     return [str(row.seed), row.student, said, spent[0], answer, spent[1]]
 

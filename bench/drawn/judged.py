@@ -73,11 +73,14 @@ class Proved:
 
 @dataclass(frozen=True)
 class Checked:
+    """``bound``: cycles that the certificate which holds claims at most, where the prover's was exact."""
+
     paths: int = 0
     questions: int = 0
     problem: str = ""
     seconds: float = 0.0
     mebibytes: int = 0
+    bound: int | None = None
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def _check(proved: Proved, build: Build) -> Checked:
     begin = time.process_time()
     assert proved.certificate is not None
     try:
-        _, holds = that_holds(
+        kept, holds = that_holds(
             proved.certificate,
             proved.cuts,
             lambda made, effort: recheck(made, build, effort=effort, idle=True),
@@ -152,7 +155,9 @@ def _check(proved: Proved, build: Build) -> Checked:
         )
     except Refused as error:
         return Checked(0, 0, str(error), *_spent(begin))
-    return Checked(holds.paths, holds.questions, "", *_spent(begin))
+    weaker = proved.exact is not None and kept.claims.worst_case.exact is None
+    bound = kept.claims.worst_case.bound if weaker else None
+    return Checked(holds.paths, holds.questions, "", *_spent(begin), bound)
 
 
 def _spent(begin: float) -> tuple[float, int]:

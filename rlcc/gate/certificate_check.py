@@ -90,6 +90,7 @@ def that_holds(
     Cuts that no path comes to are left out, under the same hash as a cut is no claim: the paths between the others are
     those that were walked. Where the checker follows all but that the worst case is exact, the certificate says no more
     than the least bound that it found. Refused, for its own form's reason, where it holds with none."""
+    claimed = certificate.claims.worst_case
     refused: dict[int, Refused] = {}
     bounded: dict[int, Certificate] = {}
     tried: set[tuple[int, ...]] = set()
@@ -106,8 +107,8 @@ def that_holds(
                 found = check(form, effort.more(number))
             except Refused as error:
                 refused[number] = error
-                if effort is FULL and error.bound is not None:
-                    bounded.setdefault(error.bound, _bounded(form, error.bound))
+                if claimed.exact is not None and error.bound is not None:
+                    bounded[error.bound] = _bounded(form, error.bound)
                 continue
             return _with_met(form, found), found
     if bounded:

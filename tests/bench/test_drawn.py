@@ -109,6 +109,7 @@ def test_a_child_ends_with_its_parent() -> None:
 def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {
         0: DrawnRow(0, "a", Proved(120, 120), Checked(3, 4)),
+        3: DrawnRow(3, "d", Proved(140, 135), Checked(5, 6, bound=140)),
         1: DrawnRow(1, "b", Proved(130, None), Checked(problem="refused | so")),
         2: DrawnRow(2, "c", Proved(problem="x" * 200)),
     }
@@ -133,6 +134,10 @@ def test_the_page_counts_what_was_proved(tmp_path: Path, monkeypatch: pytest.Mon
     wide = (tmp_path / "page.md").read_text()
     assert wide.splitlines()[1].startswith("Made by `python -m bench.drawn --wide` at ")
     assert "bench/drawn/wide.py" in wide
+    assert command.main(["--seeds", "0-3", "--out", str(tmp_path / "page.md")]) == 0
+    weaker = (tmp_path / "page.md").read_text()
+    assert "holds: 2 of 3 that were checked, 1 of them for a bound\n" in weaker
+    assert "holds, at most 140 cycles, 5 paths, 6 questions" in weaker
 
 
 def test_what_was_judged_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

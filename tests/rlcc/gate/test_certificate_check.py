@@ -30,7 +30,7 @@ class Answer:
 def certificate(monkeypatch: pytest.MonkeyPatch) -> Certificate:
     """A certificate with the first form of cuts. Its other claims do not matter here."""
     monkeypatch.setattr(certificate_check, "extended", lambda one, **claims: one.model_copy(update=claims))
-    return Certificate.model_construct(cuts=[*FORMS[0]])
+    return Certificate.model_construct(cuts=[*FORMS[0]], claims=worst_of(None))
 
 
 def checker(
@@ -107,29 +107,51 @@ def test_forms_with_cuts_at_the_same_places_are_each_tried_to_the_end(
 BOUNDS = {4: 130, 8: 110, 12: 120}
 
 
-@pytest.mark.parametrize("follows_bounds", [True, False])
-def test_where_the_checker_does_not_follow_the_exact_worst_case_the_least_bound_that_it_found_is_claimed(
-    certificate: Certificate, follows_bounds: bool
-) -> None:
-    exact = WorstCase(bound=140, exact=100, witness={}, outputs={}, rtl_cycles=100)
-    claims = Claims(equality=True, safety=True, stack_bytes=0, worst_case=exact)
-    certificate = certificate.model_copy(update={"claims": claims})
+def bounded_checker(follows_bounds: bool, unfinished: bool) -> Callable[[Certificate, Effort], Answer]:
+    """Follows no exact worst case; of each form it finds a bound."""
 
     def check(made: Certificate, effort: Effort) -> Answer:
-        pc, worst = made.cuts[0].pc, made.claims.worst_case
-        if worst.exact is not None:
-            raise Refused(f"{pc} chains", unfinished=True, bound=BOUNDS[pc] if effort is FULL else 1)
+        pc = made.cuts[0].pc
+        if made.claims.worst_case.exact is not None:
+            raise Refused(f"{pc} chains", unfinished=unfinished, bound=BOUNDS[pc])
         if not follows_bounds:
             raise Refused("nor this")
         return Answer(pc)
 
-    if follows_bounds:
-        kept, answer = that_holds(certificate, FORMS, check, quickly=True)
-        assert kept.claims.worst_case == exact.model_copy(update={"bound": 110, "exact": None})
-        assert kept.cuts[0].pc == answer.pc == 8
-    else:
-        with pytest.raises(Refused, match="4 chains"):
-            that_holds(certificate, FORMS, check, quickly=True)
+    return check
+
+
+def worst_of(exact: int | None) -> Claims:
+    worst = WorstCase(bound=140, exact=exact, witness={}, outputs={}, rtl_cycles=100)
+    return Claims(equality=True, safety=True, stack_bytes=0, worst_case=worst)
+
+
+@pytest.mark.parametrize("unfinished", [True, False])
+@pytest.mark.parametrize("quickly", [True, False])
+def test_where_the_checker_does_not_follow_the_exact_worst_case_the_least_bound_that_it_found_is_claimed(
+    certificate: Certificate, quickly: bool, unfinished: bool
+) -> None:
+    certificate = certificate.model_copy(update={"claims": worst_of(100)})
+    kept, answer = that_holds(certificate, FORMS, bounded_checker(True, unfinished), quickly=quickly)
+    worst = certificate.claims.worst_case.model_copy(update={"bound": 110, "exact": None})
+    assert kept.claims.worst_case == worst
+    assert kept.cuts[0].pc == answer.pc == 8
+
+
+def test_a_bound_that_does_not_hold_either_is_refused(certificate: Certificate) -> None:
+    certificate = certificate.model_copy(update={"claims": worst_of(100)})
+    with pytest.raises(Refused, match="4 chains"):
+        that_holds(certificate, FORMS, bounded_checker(False, True), quickly=True)
+
+
+def test_a_claim_of_a_bound_is_not_loosened(certificate: Certificate) -> None:
+    certificate = certificate.model_copy(update={"claims": worst_of(None)})
+
+    def check(made: Certificate, effort: Effort) -> Answer:
+        raise Refused("above the bound", bound=150)
+
+    with pytest.raises(Refused, match="above the bound"):
+        that_holds(certificate, FORMS, check, quickly=True)
 
 
 def test_half_the_questions_come_to_each_further_form() -> None:
