@@ -1,7 +1,7 @@
 """Student number ``seed``, drawn wider than those of ``students.py``: up to six features over up to eight decisions.
 
-Trees are free or ask one question a level, up to depth five. Agents are flows with any of their options, or queues.
-These choose a row, a row in each of two groups, or levels, with or without a trigger.
+Trees are free or ask one question a level, up to depth five. Agents are flows with any of ``OPTIONS`` as they are by
+default, or queues. These choose a row, with or without a trigger, a row in each of two groups, or levels.
 """
 
 from collections.abc import Sequence

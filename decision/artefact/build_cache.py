@@ -19,9 +19,10 @@ HASHES = "contents.sha256"
 def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
     """The folder cache/kind/key. If it is not there, ``build`` fills a temporary folder, which is then renamed.
 
-    A second builder of a kind waits for the first. On a file system without locks both build; the first rename wins,
-    the other's folder is thrown away, and both see the same content because the key is the hash of all that goes in.
-    The built folder is hashed, and hashed again before each use: a folder that has changed is built again.
+    A second builder of a kind waits for the first, whatever its key. On a file system without locks both build; the
+    first rename wins, the other's folder is thrown away, and both see the same content because the key is the hash of
+    all that goes in. The built folder is hashed, and hashed again before each use: a folder that has changed is built
+    again.
     """
     target = cache_folder() / kind / key
     sweep(target.parent)
@@ -29,9 +30,10 @@ def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(target.parent, os.O_RDONLY)
     except OSError as error:
         raise InputError(unwritable(error)) from error
-    with _locked(target.parent):
+    with _locked(lock):
         if not _whole(target, key):
             shutil.rmtree(target, ignore_errors=True)
             _built(target, key, build)
@@ -57,15 +59,16 @@ def _built(target: Path, key: str, build: Callable[[Path], None]) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """No other process, or thread, has the lock of the folder while the block runs. The system frees that of a process
-    that ends, however it does."""
-    handle = os.open(folder, os.O_RDONLY)
+def _locked(handle: int) -> Iterator[None]:
+    """No other process, or thread, has the lock of the open folder while the block runs; then it is closed. The system
+    frees the lock of a process that ends, however it does."""
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a child that was forked meanwhile has it too
         os.close(handle)
 
 

@@ -1,13 +1,15 @@
 """What a stage's line says of the student's network."""
 
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
 
 from netsim.tolerance import DEFAULT, tolerance
 from rlcc.recipe import Neighbourhood
-from rlcc.stages import FOUND, WORDS, _off, deviation_figure, findings
+from rlcc.stages import FOUND, WORDS, _off, deviation_figure, findings, only_bounded
 from verify.behaviour.finding import Verdict
+from verify.trusted.certificate import WorstCase
 
 
 def off(metric: str, value: float | None, of_tolerance: float | None) -> dict[str, Any]:
@@ -84,3 +86,26 @@ def test_only_a_deviation_at_the_gates_limit_is_reported_with_it(
     said = deviation_figure(0.2, None if neighbourhood is None else Neighbourhood.model_validate(neighbourhood))
     assert ("gate.neighbourhood" not in said) == wide
     assert "0.20000" in said
+
+
+@pytest.mark.parametrize(
+    ("made", "kept", "told"),
+    [
+        (100, None, True),
+        (100, 100, False),
+        (None, None, False),  # a bound by design, on an engine whose model is one
+    ],
+)
+def test_a_certificate_of_a_bound_is_reported_where_an_exact_one_was_made(
+    made: int | None, kept: int | None, told: bool
+) -> None:
+    def certificate(exact: int | None) -> Any:
+        worst = WorstCase(bound=130, exact=exact, witness={}, outputs={}, rtl_cycles=100)
+        return SimpleNamespace(claims=SimpleNamespace(worst_case=worst))
+
+    verification: Any = SimpleNamespace(
+        certificate=certificate(made), proof=SimpleNamespace(worst=SimpleNamespace(exact=100))
+    )
+    figures = only_bounded(verification, certificate(kept))
+    assert bool(figures) is told
+    assert not told or {"130", "100"} <= set(figures["certified"].replace(";", "").split())

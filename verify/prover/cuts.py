@@ -49,8 +49,8 @@ class CutForms:
     is first asked for. Within one, cuts that say most come first: a path takes the first one at its address that fits,
     or none would come to them.
 
-    ``places``: whether they have cuts at different places, so that one may be followed in seconds where another takes
-    minutes."""
+    ``places``: whether they have cuts at different places, and any of them may be followed in seconds where another
+    takes minutes."""
 
     def __init__(self, forms: Iterator[tuple[CutClaim, ...]], places: bool = False) -> None:
         self.places = places
@@ -74,7 +74,8 @@ def cuts_of(run: Attempt) -> CutForms:
     every = {n for n in joins if joins[n] <= MAX_JOINS}
     wide = {n for n in every if joins[n] <= FEW_JOINS or lanes[n] >= max(MIN_LANES, MIN_EACH * joins[n])}
     if _by_leaves_alone(run):  # no sums of steps make the paths fewer
-        fewer = _paths(run, every) * FEWER <= _paths(run, wide)
+        paths = _paths(run, every)
+        fewer = paths <= QUICKLY and paths * FEWER <= _paths(run, wide)
         return CutForms(_forms(run, joins, [every, wide, wide] if fewer else [wide, wide]))
     if wide == every or _quick(run, wide):
         return CutForms(_forms(run, joins, [wide, wide]))

@@ -36,6 +36,7 @@ class Found:
     deepest: int = 8
     met: set[int] = field(default_factory=lambda: {0, 1})
     dearer: bool = False
+    many: bool = False
     overhead: int = 3
     spent: bool = False
     asked: list[Any] = field(default_factory=list)
@@ -79,6 +80,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Found:
 
         def dearer_chains(self, limit: int) -> Any:
             made.asked.append(limit)
+            if made.many:
+                raise Refused("more than 7 chains", unfinished=True)
             return iter([["a chain"]] if made.dearer else [])
 
     model = lambda _: SimpleNamespace(exact=made.exact_model, overhead=made.overhead)  # noqa: E731
@@ -172,6 +175,13 @@ def test_a_bound_above_the_claim_needs_every_dearer_chain_impossible(found: Foun
     assert refused.value.bound == 101
     found.bound = 97
     assert recheck(claimed(exact), BUILT).bound == 100
+
+
+def test_a_refusal_for_too_many_chains_says_what_bound_was_seen(found: Found) -> None:
+    found.bound, found.many = 98, True
+    with pytest.raises(Refused, match="7 chains") as refused:
+        recheck(claimed(), BUILT)
+    assert (refused.value.bound, refused.value.unfinished) == (101, True)
 
 
 # --- the subject and the engine --------------------------------------------------------------------------------------
