@@ -11,7 +11,7 @@ MOST = {
     ("verify.check.judge",): (4900, 2340),
     ("verify.check.recheck",): (7500, 4780),
     ("verify.check.recheck", "verify.check.on_core"): (8100, 5300),
-    ("verify.check.recheck", "verify.check.on_core", "emulator.core"): (8800, 5980),
+    ("verify.check.recheck", "verify.check.on_core", "emulator.core"): (8850, 6050),
     ("verify.rv64.equality",): (6300, 4200),
     ("verify.check.boundary",): (19_300, 6560),
 }
