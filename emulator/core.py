@@ -13,8 +13,8 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from contextlib import nullcontext
+from functools import cache, partial
 from pathlib import Path
 
 from rich.console import Console
@@ -93,21 +93,15 @@ def built_core(core: Core, progress: Progress | None = None) -> Path:
     """The folder with ``EXECUTABLE`` and ``LIBRARY`` of this core, from the cache or built now (10 s and more)."""
     rtl = rtl_of(core)
     key = _key(rtl)
+    build = partial(built_once, CORES, key, partial(_build, rtl))
+    if was_built(CORES, key):
+        return build()
     message = f"building the {rtl.name} core, or waiting for another build (once: it is cached)"
     console = Console(stderr=True)
-
-    def told() -> AbstractContextManager[object]:
+    with console.status(message) if progress is None and console.is_terminal else nullcontext():
         if progress:
             progress(message)
-        return console.status(message) if progress is None and console.is_terminal else nullcontext()
-
-    def build(folder: Path) -> None:
-        with told() if there else nullcontext():  # what was there is damaged
-            _build(rtl, folder)
-
-    there = was_built(CORES, key)
-    with nullcontext() if there else told():
-        return built_once(CORES, key, build)
+        return build()
 
 
 def is_built(core: Core) -> bool:

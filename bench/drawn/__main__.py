@@ -21,8 +21,7 @@ PAGES = {
     ("gcc", False): DOCS / "drawn-gcc.md",
     ("clang", True): DOCS / "drawn-wide.md",
 }
-"""By compiler and whether the students are drawn wider."""
-ALL, WIDE = range(100), range(40)
+"""The key: the compiler, and whether the students are drawn wider."""
 MAX_CHARACTERS = 90
 """Characters of a reason in the table."""
 
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = vars(parser.parse_args(arguments))
     seeds, out, results = options.pop("seeds"), options.pop("out"), options.pop("results")
     how = How(**options)
-    seeds = seeds or (WIDE if how.wide else ALL)
+    seeds = seeds or _all(how)
     try:
         out = out or _page(seeds, how)
         rows = _read(results) if results and results.exists() else {}
@@ -69,11 +68,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _all(how: How) -> range:
+    """Returns the students of a page."""
+    return range(40 if how.wide else 100)
+
+
 def _page(seeds: range, how: How) -> Path:
     """Returns the path of a page that nobody has named; raises InputError if another would be in its place."""
     usual = How()
     others = (how.profile, how.opt, how.form) != (usual.profile, usual.opt, usual.form)
-    if seeds != (WIDE if how.wide else ALL) or others or (how.compiler, how.wide) not in PAGES:
+    if seeds != _all(how) or others or (how.compiler, how.wide) not in PAGES:
         raise InputError("docs/results has no page of these students compiled so; name one with --out")
     return PAGES[how.compiler, how.wide]
 

@@ -25,7 +25,7 @@ from decision.artefact.output import writing
 from emulator.build import Build
 from emulator.firmware_folder import built
 from emulator.profile import load_profile
-from rlcc.gate.certificate_check import that_holds
+from rlcc.gate.certificate_check import only_bounded, that_holds
 from verify.check.recheck import recheck
 from verify.check.refused import Refused
 from verify.prover.certify import certify
@@ -73,7 +73,7 @@ class Proved:
 
 @dataclass(frozen=True)
 class Checked:
-    """``bound``: cycles that the certificate which holds claims at most, where the prover's was exact."""
+    """``bound``: cycles that the certificate which holds claims at most, where the one made claims exact ones."""
 
     paths: int = 0
     questions: int = 0
@@ -155,8 +155,7 @@ def _check(proved: Proved, build: Build) -> Checked:
         )
     except Refused as error:
         return Checked(0, 0, str(error), *_spent(begin))
-    weaker = proved.exact is not None and kept.claims.worst_case.exact is None
-    bound = kept.claims.worst_case.bound if weaker else None
+    bound = kept.claims.worst_case.bound if only_bounded(proved.certificate, kept) else None
     return Checked(holds.paths, holds.questions, "", *_spent(begin), bound)
 
 

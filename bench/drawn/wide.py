@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter
 
 from bench.drawn.students import ACTIONS, BASE_RTTS, FEATURES, LIMITS, RANGES
 from decision.ir.forest import Branch, Forest, Leaf, Node, depth
 from decision.ir.program import Op
-from decision.policy.actions import AnyAction, Choice
+from decision.policy.actions import Choice
 from decision.policy.policy import Header
 from decision.policy.student import Student
 from decision.policy.tree_decision import build, seen_names
@@ -43,7 +42,6 @@ LEVELS = {
 OPTIONS = ("start", "in_flight", "device_rate", "target_ratio", "acks", "rtt_slack", "once_per_rtt")
 SHARE_OF_QUEUES, SHARE_OF_OPTIONS = 0.3, 0.2
 MOST_TREES = 10
-ACTION: TypeAdapter[AnyAction] = TypeAdapter(AnyAction)
 
 
 def drawn_wide(seed: int) -> Student:

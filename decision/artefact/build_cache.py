@@ -28,12 +28,7 @@ def built_once(kind: str, key: str, build: Callable[[Path], None]) -> Path:
     sweep(target.parent)
     if _whole(target, key):
         return target
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        lock = os.open(target.parent, os.O_RDONLY)
-    except OSError as error:
-        raise InputError(unwritable(error)) from error
-    with _locked(lock):
+    with _locked(target.parent):
         if not _whole(target, key):
             shutil.rmtree(target, ignore_errors=True)
             _built(target, key, build)
@@ -59,9 +54,14 @@ def _built(target: Path, key: str, build: Callable[[Path], None]) -> None:
 
 
 @contextmanager
-def _locked(handle: int) -> Iterator[None]:
-    """No other process, or thread, has the lock of the open folder while the block runs; then it is closed. The system
-    frees the lock of a process that ends, however it does."""
+def _locked(folder: Path) -> Iterator[None]:
+    """Makes the folder. No other process, or thread, has its lock while the block runs; the system frees the lock of a
+    process that ends, however it does."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise InputError(unwritable(error)) from error
     try:
         with suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -73,8 +73,8 @@ def _locked(handle: int) -> Iterator[None]:
 
 
 def was_built(kind: str, key: str) -> bool:
-    """Whether the folder cache/kind/key is there; ``built_once`` checks its content."""
-    return (cache_folder() / kind / key).is_dir()
+    """Whether the folder cache/kind/key is there, with what was built into it."""
+    return _whole(cache_folder() / kind / key, key)
 
 
 def _hashes(folder: Path, key: str) -> str:

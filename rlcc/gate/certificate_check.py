@@ -119,6 +119,11 @@ def that_holds(
     raise refused[0]
 
 
+def only_bounded(made: Certificate, kept: Certificate) -> bool:
+    """Whether the certificate that holds claims a bound, and the one that was made an exact worst case."""
+    return made.claims.worst_case.exact is not None and kept.claims.worst_case.exact is None
+
+
 def _with_met(form: Certificate, found: WithUnmetCuts) -> Certificate:
     """Returns the certificate without the cuts that no path comes to."""
     met = [cut for n, cut in enumerate(form.cuts) if n not in found.unmet]

@@ -34,7 +34,7 @@ QUICKLY, QUICKLY_MULTIPLIED = 20_000, 2_000
 """So many paths the checker follows in minutes: a path takes 1 to 20 ms, or, where a feature multiplies what is not
 known and each path asks about the product, 200."""
 FEWER = 4
-"""Where paths join by leaves alone, cuts at every join are tried first if they leave so many times fewer."""
+"""Cuts at every join are tried first if paths join by leaves alone and the usual cuts leave this many times more."""
 START = -1
 PRODUCT = re.compile(r"\((?:product|mul)")
 NAME = re.compile(r"[a-z]+\.\w+")
@@ -133,7 +133,7 @@ def _by_leaves(run: Attempt) -> bool:
 
 
 def _by_leaves_alone(run: Attempt) -> bool:
-    """Whether so few lanes have been joined under the names of leaves, and none otherwise."""
+    """Whether the paths have joined under the names of leaves alone."""
     assert run.joiner is not None
     return run.joiner.gave_up and _by_leaves(run)
 

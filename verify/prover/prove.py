@@ -223,10 +223,9 @@ class Attempt:
 
             def done(number: int, lanes: Lanes) -> None:
                 self.ends.append((number, lanes))
-                if not compare:
-                    return
-                view = View(self.state, self.cuts, lanes, joiner.used(lanes, list(range(len(lanes.values)))))
-                self.returns.check(graph.positions[number].instruction.address, lanes, view)
+                if compare:
+                    view = View(self.state, self.cuts, lanes, joiner.used(lanes, list(range(len(lanes.values)))))
+                    self.returns.check(graph.positions[number].instruction.address, lanes, view)
 
             stack_limit = self.profile.limits.stack_bytes
             walked = walk(

@@ -127,8 +127,9 @@ class Watcher(Joiner):
         return self._told(number, lanes.take(rows)) is not None
 
     def _note(self, number: int, lanes: Lanes) -> None:
-        view, names, texts, cells = self._told(number, _copy(lanes)) or (None, {}, {}, [])
-        if view is not None:
+        told = self._told(number, _copy(lanes))
+        if told is not None:
+            view, names, texts, cells = told
             gaps = [gap for of in cells for gap in of.gaps]
             decided = frozenset(n for n in self.computed if np.equal(*view.bounds(n)).any())
             self.found[number] = Steps(self._together(number, view, view.lanes, names), texts, gaps, decided)
