@@ -120,11 +120,38 @@ def _form(
     if _by_leaves_alone(run):
         # Paths join as soon as they are many, under the names of leaves; what a path knows of a tree that it is in the
         # middle of is where it is, which no number tells.
-        before = {f"node.{n}" for n, sums in enumerate(run.joiner.behind) if not sums}
-        cuts = [(n, _weaker(one, before)) for n, one in cuts]
+        cuts = list(_without_ongoing(run, cuts))
     elif watched is not None:
         cuts = _with_steps(*watched(), cuts, comparisons=comparisons)
     return tuple(sorted((one for _, one in cuts), key=lambda c: -_said(c)))
+
+
+def _without_ongoing(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> Iterator[tuple[int, CutClaim]]:
+    """Yields cuts without what is known of sums that are not over yet, and what follows from these. One is over at a
+    cut that holds nothing of it if the last cuts before hold something, or come behind such a cut: the code has asked
+    it since, and the number of what it asked is all that is left."""
+    assert run.graph is not None and run.joiner is not None
+    behind = run.joiner.behind
+    last = _last(run.graph, {n for n, _ in cuts})
+    known: dict[int, list[set[int]]] = {START: [set()]}
+    for n, cut in sorted(cuts, key=lambda numbered: numbered[0]):
+        held = _sums_held(run.program, cut)
+        over = set[int].intersection(*(sums for place in last[n] for sums in known[place])) - held
+        known.setdefault(n, []).append(over | held)
+        settled = {f"node.{k}" for k, sums in enumerate(behind) if sums and sums <= over}
+        weaker = _weaker(cut, {f"node.{k}" for k, sums in enumerate(behind) if not sums})
+        numbers = {text: span for text, span in cut.bounds.items() if text in settled and span[0] == span[1]}
+        yield n, weaker.model_copy(update={"bounds": weaker.bounds | numbers})
+
+
+def _sums_held(program: Program, cut: CutClaim) -> set[int]:
+    """Returns the sums that a cut holds whole or in part."""
+    nodes, trees = program.nodes, len(program.forest.trees)
+    names = (name.split(".") for word in cut.holds.values() for name in VALUE.findall(word))
+    held = [(kind == "node", int(number)) for kind, number in names]
+    outputs = {number // trees for whole, number in held if not whole}
+    whole = {number for whole, number in held if whole}
+    return {n for n, node in enumerate(nodes) if node.op is Op.TREES and (n in whole or node.imm in outputs)}
 
 
 def _by_leaves(run: Attempt) -> bool:
