@@ -77,7 +77,7 @@ def built(drawn_: Drawn, folder: Path) -> Build:
     """Emitted into ``folder`` and linked for ibex-small."""
     with writing(folder / "student", "student") as work:
         drawn_.student.save(work)
-    emit(folder / "student", folder / "firmware", target="generic", options=Options(form=drawn_.form))
+    emit(folder / "student", folder / "firmware", target="bare", options=Options(form=drawn_.form))
     return build_folder(
         folder / "firmware", profile=load_profile("ibex-small"), compiler=drawn_.compiler, opt=drawn_.opt
     )

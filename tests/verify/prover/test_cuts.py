@@ -9,9 +9,11 @@ from options_by_hand import cuts
 from students_drawn import Drawn, built
 
 from bench.drawn.students import drawn
-from decision.ir.forest import Forest
+from bench.drawn.wide import drawn_wide
+from decision.ir.forest import Branch, Forest, Leaf
 from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.program import Op, Program, ProgramBuilder
+from decision.policy.student import Student
 from emulator.build import Build
 from verify.check.judge import Cut, Judge
 from verify.check.path_facts import Oracle
@@ -27,7 +29,11 @@ from verify.trusted.costs import cycle_model
 
 def student(seed: int, folder: Path, compiler: str = "clang") -> tuple[Build, Attempt]:
     """A student of ``bench.drawn`` and its proof."""
-    build = built(Drawn(drawn(seed), "auto", compiler, "-O2"), folder)
+    return proved(drawn(seed), folder, compiler)
+
+
+def proved(one: Student, folder: Path, compiler: str = "clang") -> tuple[Build, Attempt]:
+    build = built(Drawn(one, "auto", compiler, "-O2"), folder)
     model = cycle_model(build.engine)
     run = Attempt(build.image, build.program, build.firmware.layouts, build.engine, model, Limits())
     assert not run.execute()
@@ -117,6 +123,21 @@ def test_a_quotient_keeps_its_name_behind_each_cut_that_holds_what_follows_from_
 
 def claim(**bounds: int) -> CutClaim:
     return CutClaim(pc=0, holds={}, bounds={name.replace("_", "."): [n, n] for name, n in bounds.items()})
+
+
+@pytest.mark.slow
+def test_what_a_trigger_decided_is_told_where_nothing_of_its_sum_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else nobody knows whether the trigger has fired: of a function that saves what the agent saw only if it has, the
+    context would not be shown to be right."""
+    build, run = proved(drawn_wide(8), tmp_path)
+    form, *_ = cuts_module.cuts_of(run)
+    assert unmet(build, cuts(form)) == set()
+    monkeypatch.setattr(cuts_module, "_sums_held", lambda *_: set())
+    form, *_ = cuts_module.cuts_of(run)
+    with pytest.raises(Refused, match="leaves another value"):
+        unmet(build, cuts(form))
 
 
 WIDE, EVERY = {1}, {1, 2}
@@ -209,6 +230,40 @@ def test_a_number_is_found_since_where_no_path_had_it_nor_what_it_is_made_of(
     assert cuts_module._found_since(CHOSEN, cut, [before]) == {f"node.{n}" for n in since}
     held = (CutClaim(pc=0, holds={f"x{5 + k}": text for k, text in enumerate(said)}, bounds={}), frozenset(decided))
     assert cuts_module._found_since(CHOSEN, cut, [nothing, held]) == {f"node.{n}" for n in since}
+
+
+def triggered() -> Program:
+    """Two sums of one tree each; the rest follows from them."""
+    b = ProgramBuilder(Forest(("a",), (Branch(0, 7, Leaf((1, 2)), Leaf((3, 4))),), (0, 0), 16), FLOW_RATE)
+    asked = b.event("queue_bytes")
+    sums = [b.add(Op.TREES, (asked,), imm) for imm in (0, 1)]
+    fired = b.add(Op.GT, (sums[1], b.const(2)))
+    return b.finish(b.add(Op.SELECT, (fired, sums[0], b.const(0))))
+
+
+def test_the_number_that_a_sum_decided_is_kept_behind_the_cuts_that_hold_parts_of_it() -> None:
+    """From position 0 two ways lead to 4: by 1 and 2, or by 3."""
+    program = triggered()
+    first, second = (n for n, node in enumerate(program.nodes) if node.op is Op.TREES)
+    fired = next(n for n, node in enumerate(program.nodes) if node.op is Op.GT)
+    following = [[1, 3], [2], [4], [4], []]
+    graph = SimpleNamespace(positions=[SimpleNamespace(following=f) for f in following])
+    behind = [{first} if n in (first, program.result) else {second} if n in (second, fired) else set() for n in range(9)]
+    run: Any = SimpleNamespace(graph=graph, joiner=SimpleNamespace(behind=behind), program=program)
+    bounds = {f"node.{fired}": [1, 1], f"node.{second}": [3, 4], f"node.{first}": [1, 1], "event.queue_bytes": [0, 7]}
+
+    def left(*held: tuple[int, str]) -> dict[int, set[str]]:
+        asked = [(n, CutClaim(pc=n, holds={"x5": word} if word else {}, bounds=bounds)) for n, word in held]
+        return {n: cut.bounds.keys() - {"event.queue_bytes"} for n, cut in cuts_module._without_ongoing(run, asked)}
+
+    decided = {f"node.{fired}"}
+    for part in ("tree.1", "(+ sum.1 2)", f"node.{second}"):
+        assert left((2, ""), (1, part)) == {1: set(), 2: decided}
+    assert left((2, ""), (1, "tree.0")) == {1: set(), 2: {f"node.{first}"}}
+    assert left((2, "tree.1"), (1, "tree.1")) == {1: set(), 2: set()}
+    assert left((2, "")) == {2: set()}
+    assert left((1, "tree.1"), (2, ""), (4, "")) == {1: set(), 2: decided, 4: set()}  # the way by 3 knows nothing
+    assert left((1, "tree.1"), (2, ""), (3, "tree.1"), (4, ""))[4] == decided
 
 
 def test_words_in_an_expression_have_their_names() -> None:
