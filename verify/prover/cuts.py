@@ -120,38 +120,50 @@ def _form(
     if _by_leaves_alone(run):
         # Paths join as soon as they are many, under the names of leaves; what a path knows of a tree that it is in the
         # middle of is where it is, which no number tells.
-        cuts = list(_without_ongoing(run, cuts))
+        cuts = _without_ongoing(run, cuts)
     elif watched is not None:
         cuts = _with_steps(*watched(), cuts, comparisons=comparisons)
     return tuple(sorted((one for _, one in cuts), key=lambda c: -_said(c)))
 
 
-def _without_ongoing(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> Iterator[tuple[int, CutClaim]]:
-    """Yields cuts without what is known of sums that are not over yet, and what follows from these. One is over at a
-    cut that holds nothing of it if the last cuts before hold something, or come behind such a cut: the code has asked
-    it since, and the number of what it asked is all that is left."""
+def _without_ongoing(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:
+    """Returns the cuts without what is known of sums that are still to be added up, and of what follows from them. A
+    sum is not if other cuts hold a part of it, and neither this one nor any that a path may come to later does: the
+    code has asked for it, or has gone where nobody does. What follows from it is kept if it is a number, or held."""
     assert run.graph is not None and run.joiner is not None
-    behind = run.joiner.behind
-    last = _last(run.graph, {n for n, _ in cuts})
-    known: dict[int, list[set[int]]] = {START: [set()]}
-    for n, cut in sorted(cuts, key=lambda numbered: numbered[0]):
-        held = _sums_held(run.program, cut)
-        over = set[int].intersection(*(sums for place in last[n] for sums in known[place])) - held
-        known.setdefault(n, []).append(over | held)
-        settled = {f"node.{k}" for k, sums in enumerate(behind) if sums and sums <= over}
-        weaker = _weaker(cut, {f"node.{k}" for k, sums in enumerate(behind) if not sums})
-        numbers = {text: span for text, span in cut.bounds.items() if text in settled and span[0] == span[1]}
-        yield n, weaker.model_copy(update={"bounds": weaker.bounds | numbers})
+    same = {n for n, node in enumerate(run.program.nodes) if node.low == node.high}
+    behind = [sums - same for sums in run.joiner.behind]
+    parts = [_parts_held(run.program, cut) for _, cut in cuts]
+    summed = set[int]().union(*parts)
+    ahead = _ahead(run.graph, [(n, sums) for (n, _), sums in zip(cuts, parts, strict=True)])
+    left = []
+    for (n, cut), sums in zip(cuts, parts, strict=True):
+        settled = summed - sums - ahead[n]
+        names = {f"node.{k}": of for k, of in enumerate(behind) if of <= settled}
+        before = {name for name, of in names.items() if not of}
+        held = {name for word in cut.holds.values() for name in VALUE.findall(word)}
+        numbers = {text for text, (low, high) in cut.bounds.items() if low == high}
+        left.append((n, _weaker(cut, before | (names.keys() & (held | numbers)))))
+    return left
 
 
-def _sums_held(program: Program, cut: CutClaim) -> set[int]:
-    """Returns the sums that a cut holds whole or in part."""
-    nodes, trees = program.nodes, len(program.forest.trees)
-    names = (name.split(".") for word in cut.holds.values() for name in VALUE.findall(word))
-    held = [(kind == "node", int(number)) for kind, number in names]
-    outputs = {number // trees for whole, number in held if not whole}
-    whole = {number for whole, number in held if whole}
-    return {n for n, node in enumerate(nodes) if node.op is Op.TREES and (n in whole or node.imm in outputs)}
+def _parts_held(program: Program, cut: CutClaim) -> set[int]:
+    """Returns the sums of which a cut holds a part: leaves, or those of the first trees together."""
+    trees = len(program.forest.trees)
+    names = [name.split(".") for word in cut.holds.values() for name in VALUE.findall(word)]
+    outputs = {int(number) // trees for kind, number in names if kind != "node"}
+    return {n for n, node in enumerate(program.nodes) if node.op is Op.TREES and node.imm in outputs}
+
+
+def _ahead(graph: Graph, held: list[tuple[int, set[int]]]) -> list[set[int]]:
+    """Returns for each position what is ``held`` at positions that a path from it may come to."""
+    here, ahead = [set[int]() for _ in graph.positions], [set[int]() for _ in graph.positions]
+    for n, sums in held:
+        here[n] |= sums
+    for n in range(len(graph.positions) - 1, -1, -1):
+        for following in graph.positions[n].following:
+            ahead[n] |= here[following] | ahead[following]
+    return ahead
 
 
 def _by_leaves(run: Attempt) -> bool:

@@ -77,6 +77,8 @@ class Pool:
         self.ranges: list[tuple[int, int]] = []
         self.steps: dict[int, int] = {}
         self._known: dict[object, int] = {}
+        self._back: dict[int, tuple[int, int]] = {}
+        """Words that are another shifted to the right, of which only bits of 0 are lost: that word, and how far."""
 
     def atom(self, name: str, low: int = 0, high: int = WORD, step: int = 1) -> int:
         """An input or a cut, known by its name. The integer ``low..high`` it stands for has a span below 2^32 and is a
@@ -206,6 +208,10 @@ class Pool:
             constant += inner * coefficient
             for part, factor in parts:
                 total[part] = (total.get(part, 0) + factor * coefficient) & WORD
+        for part in self._back.keys() & total:  # shifted right and back to the left again: only the high bits differed
+            inner, k = self._back[part]
+            if total[part] and total[part] % (1 << k) == 0:
+                return self.sum(constant, [(inner, total.pop(part) >> k), *total.items()])
         kept = tuple(sorted((word, c) for word, c in total.items() if c))
         constant &= WORD
         if not kept:
@@ -256,8 +262,10 @@ class Pool:
         self.linears.append(linear)
         self.names.append(name)
         self.ranges.append(bounds if bounds is not None else self._range(op, args, linear))
-        self._known[key] = FIRST + len(self.ops) - 1
-        return self._known[key]
+        number = self._known[key] = FIRST + len(self.ops) - 1
+        if op in ("srl", "sra") and args[1] < FIRST and self.multiple(args[0], 1 << args[1]):
+            self._back[number] = args[0], args[1]
+        return number
 
     def _plain(self, op: str, a: int, b: int) -> int:
         if op in COMMUTATIVE and a > b:
@@ -429,6 +437,7 @@ class Pool:
         _constant, terms = self.linear(difference)
         if terms[0][1] >= MODULUS >> 1:  # one of x - y and y - x
             difference = self.sum(0, ((difference, -1),))
+        difference, _ = self.stripped(difference)
         low, high = self.range(difference)
         if low > 0 or high < 0:
             return 0

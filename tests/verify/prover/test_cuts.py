@@ -134,7 +134,7 @@ def test_what_a_trigger_decided_is_told_where_nothing_of_its_sum_is_held(
     build, run = proved(drawn_wide(8), tmp_path)
     form, *_ = cuts_module.cuts_of(run)
     assert unmet(build, cuts(form)) == set()
-    monkeypatch.setattr(cuts_module, "_sums_held", lambda *_: set())
+    monkeypatch.setattr(cuts_module, "_parts_held", lambda *_: set())
     form, *_ = cuts_module.cuts_of(run)
     with pytest.raises(Refused, match="leaves another value"):
         unmet(build, cuts(form))
@@ -241,29 +241,34 @@ def triggered() -> Program:
     return b.finish(b.add(Op.SELECT, (fired, sums[0], b.const(0))))
 
 
-def test_the_number_that_a_sum_decided_is_kept_behind_the_cuts_that_hold_parts_of_it() -> None:
+def test_what_follows_from_a_sum_is_told_where_no_part_of_it_is_held_nor_will_be() -> None:
     """From position 0 two ways lead to 4: by 1 and 2, or by 3."""
     program = triggered()
     first, second = (n for n, node in enumerate(program.nodes) if node.op is Op.TREES)
     fired = next(n for n, node in enumerate(program.nodes) if node.op is Op.GT)
     following = [[1, 3], [2], [4], [4], []]
     graph = SimpleNamespace(positions=[SimpleNamespace(following=f) for f in following])
-    behind = [{first} if n in (first, program.result) else {second} if n in (second, fired) else set() for n in range(9)]
+    of = {first: {first}, second: {second}, fired: {second}, program.result: {first, second}}
+    behind = [of.get(n, set()) for n in range(len(program.nodes))]
     run: Any = SimpleNamespace(graph=graph, joiner=SimpleNamespace(behind=behind), program=program)
-    bounds = {f"node.{fired}": [1, 1], f"node.{second}": [3, 4], f"node.{first}": [1, 1], "event.queue_bytes": [0, 7]}
+    bounds = {"event.queue_bytes": [0, 7], f"node.{fired}": [1, 1], f"node.{second}": [3, 4]}
+    bounds |= {f"node.{first}": [1, 3], f"node.{program.result}": [1, 1]}
 
-    def left(*held: tuple[int, str]) -> dict[int, set[str]]:
+    def left(*held: tuple[int, str]) -> dict[int, set[int]]:
         asked = [(n, CutClaim(pc=n, holds={"x5": word} if word else {}, bounds=bounds)) for n, word in held]
-        return {n: cut.bounds.keys() - {"event.queue_bytes"} for n, cut in cuts_module._without_ongoing(run, asked)}
+        known = {n: set(cut.bounds) for n, cut in cuts_module._without_ongoing(run, asked)}
+        assert all("event.queue_bytes" in names for names in known.values())
+        return {n: {int(name[5:]) for name in names if name.startswith("node")} for n, names in known.items()}
 
-    decided = {f"node.{fired}"}
-    for part in ("tree.1", "(+ sum.1 2)", f"node.{second}"):
-        assert left((2, ""), (1, part)) == {1: set(), 2: decided}
-    assert left((2, ""), (1, "tree.0")) == {1: set(), 2: {f"node.{first}"}}
-    assert left((2, "tree.1"), (1, "tree.1")) == {1: set(), 2: set()}
-    assert left((2, "")) == {2: set()}
-    assert left((1, "tree.1"), (2, ""), (4, "")) == {1: set(), 2: decided, 4: set()}  # the way by 3 knows nothing
-    assert left((1, "tree.1"), (2, ""), (3, "tree.1"), (4, ""))[4] == decided
+    assert left((2, "")) == {2: set()}  # nobody knows whether the trees come yet
+    for part in ("tree.1", "(+ sum.1 2)"):
+        assert left((0, ""), (1, part), (2, ""), (3, "")) == {0: set(), 1: set(), 2: {fired}, 3: {fired}}
+    assert left((1, "(+ tree.0 tree.1)"), (2, "")) == {1: set(), 2: {fired, program.result}}
+    assert left((1, "tree.1"), (2, "tree.1")) == {1: set(), 2: set()}
+    assert left((1, "tree.1"), (2, f"node.{second}")) == {1: set(), 2: {fired, second}}
+    assert left((1, "tree.0"), (2, "tree.1"), (3, ""), (4, f"node.{first}")) == {
+        1: set(), 2: set(), 3: {fired, program.result}, 4: {fired, first, program.result}
+    }  # fmt: skip
 
 
 def test_words_in_an_expression_have_their_names() -> None:

@@ -175,3 +175,25 @@ def test_not_of_a_bit_is_a_difference() -> None:
     bit, word = pool.atom("bit", 0, 1), pool.atom("word")
     assert pool.make("xor", bit, 1) == pool.sum(1, ((bit, -1),))
     assert pool.op(pool.make("xor", word, 1)) == "xor"
+
+
+@given(st.integers(0, WORD), st.sampled_from(["srl", "sra"]), st.integers(1, 31), st.integers(0, 31), st.booleans())
+def test_what_is_shifted_right_and_back_is_what_it_was_above_the_low_bits(
+    value: int, op: str, k: int, back: int, whole: bool
+) -> None:
+    pool = Pool()
+    x = pool.atom("x")
+    shifted = pool.make(op, pool.make("sll", x, k) if whole else x, k)
+    word = pool.make("sll", shifted, back)
+    expected = fold("sll", fold(op, fold("sll", value, k) if whole else value, k), back)
+    assert value_of(pool, word, {x: value}) == expected
+    assert (word == pool.make("sll", x, back)) is (whole and back >= k)
+
+
+def test_a_half_word_is_0_where_it_is_shifted_to_the_top() -> None:
+    """As compilers ask it of a number that they have loaded with its sign."""
+    pool = Pool()
+    half, word = pool.atom("half", 0, 65535), pool.atom("word")
+    loaded = pool.make("sra", pool.make("sll", half, 16), 16)
+    assert pool.make("eq", pool.make("sll", loaded, 16), 0) == pool.make("eq", half, 0)
+    assert pool.make("eq", pool.make("sll", word, 16), 0) != pool.make("eq", word, 0)
