@@ -62,7 +62,7 @@ def choose(walk: Walk, engine: CostModel, limits: Limits, *, optimise: str = "wo
     allowed = [c for c in candidates if _within(c, limits)]
     if not allowed:
         raise InputError(_too_tight(candidates, limits, engine))
-    if optimise != "size" and size_of(thresholds_of(walk.trees)) > MAX_COMBINATIONS:
+    if optimise != "size" and (walk.cells or size_of(thresholds_of(walk.trees))) > MAX_COMBINATIONS:
         allowed = [c for c in allowed if not c.groups and not c.indexed] or allowed
     if optimise == "size":
         best = min(allowed, key=lambda c: (c.code_bytes + c.table_bytes, c.cycles))

@@ -133,7 +133,8 @@ def _walked(
     walk = walk_of(forest, ranges, [(low, high) for _, low, high in chains], known, outputs)
     asked = {r.x: r.thresholds for r in counted_sums(program).values()} if first else {}
     counted = tuple((k, asked[a]) for k, a in enumerate(args) if a in asked)
-    walk = replace(walk, ranks=counted, places=frozenset(ranked_features(program)))
+    cells = 0 if alone else program.forest.combinations
+    walk = replace(walk, ranks=counted, places=frozenset(ranked_features(program)), cells=cells)
     walk, args = _with_pairs(program, walk, args, counts)
     choice, dumps = lower(walk, options)
     # Only what is its own place has to be cut to its range: every threshold lies inside.

@@ -1,5 +1,7 @@
 """Which form trees take: what a proof can follow comes before what is predicted to be cheaper."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,13 @@ def test_where_the_proof_reaches_the_cheapest_is_taken(many: Walk, monkeypatch: 
     choice = choose(many, IBEX, Limits())
     assert "joint" in choice.lowered.form
     assert choice.lowered.cycles == cheapest(choice)
+
+
+def test_trees_of_another_walk_count_too(many: Walk, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = size_of(thresholds_of(many.trees))
+    monkeypatch.setattr(module, "MAX_COMBINATIONS", most)
+    assert "joint" in choose(replace(many, cells=most), IBEX, Limits()).lowered.form
+    assert choose(replace(many, cells=most + 1), IBEX, Limits()).lowered.form == "branches"
 
 
 def test_a_limit_that_branches_do_not_keep_is_kept_without_a_proof(many: Walk) -> None:

@@ -422,9 +422,9 @@ def _products(program: Program) -> set[int]:
 
 
 def _in_order(program: Program) -> list[int]:
-    """Returns the nodes in order: inputs that the trees ask about, since what is found out about them is not known of
-    another name; then those that the function leaves, those that several sums decide together, and the rest. If several
-    are the same in some lanes, each takes the one that the others take too, so that all can be joined."""
+    """Returns the nodes in order: inputs that the trees ask about, then those that the function leaves, then those that
+    several sums decide together, then the rest. What is found out about an input is not known of another name. If
+    several are the same in some lanes, each takes the one that the others take too, so that all can be joined."""
     together = _decided(program) if len(_sums(program)) > 1 else []
     asked = next((node.args for node in program.nodes if node.op is Op.TREES), ())
     inputs = [n for n in asked if not program.nodes[n].args]
