@@ -423,7 +423,7 @@ def _products(program: Program) -> set[int]:
 
 def _in_order(program: Program) -> list[int]:
     """Returns the nodes in order: inputs that the trees ask about, then those that the function leaves, then those that
-    several sums decide together, then the rest. What is found out about an input is not known of another name. If
+    several sums decide together, then the rest. Nothing found out about an input is known of another name. If
     several are the same in some lanes, each takes the one that the others take too, so that all can be joined."""
     together = _decided(program) if len(_sums(program)) > 1 else []
     asked = next((node.args for node in program.nodes if node.op is Op.TREES), ())
