@@ -129,7 +129,8 @@ def _form(
 def _without_ongoing(run: Attempt, cuts: list[tuple[int, CutClaim]]) -> list[tuple[int, CutClaim]]:
     """Returns the cuts without what is known of sums that are still to be added up, and of what follows from them. A
     sum is not if other cuts hold a part of it, and neither this one nor any that a path may come to later does: the
-    code has asked for it, or has gone where nobody does. A value that follows from it is kept if it is a number, or held."""
+    code has asked for it, or has gone where nobody does. A value that follows from it is kept if it is a number or
+    held."""
     assert run.graph is not None
     assert run.joiner is not None
     same = {n for n, node in enumerate(run.program.nodes) if node.low == node.high}
