@@ -77,9 +77,8 @@ class Pool:
         self.ranges: list[tuple[int, int]] = []
         self.steps: dict[int, int] = {}
         self._known: dict[object, int] = {}
-        self._above: dict[int, tuple[int, int, int]] = {}
-        """Words that are another, shifted to the right by so many bits (the third) of which all were 0, but for so many
-        of the highest bits (the second)."""
+        self._back: dict[int, tuple[int, int]] = {}
+        """Words that are another shifted to the right, of which only bits of 0 are lost: that word, and how far."""
 
     def atom(self, name: str, low: int = 0, high: int = WORD, step: int = 1) -> int:
         """An input or a cut, known by its name. The integer ``low..high`` it stands for has a span below 2^32 and is a
@@ -209,9 +208,9 @@ class Pool:
             constant += inner * coefficient
             for part, factor in parts:
                 total[part] = (total.get(part, 0) + factor * coefficient) & WORD
-        for part in self._above.keys() & total:
-            word, lost, k = self._above[part]
-            if total[part] and total[part] % (1 << lost) == 0:  # what differs is shifted out
+        for part in self._back.keys() & total:
+            word, k = self._back[part]
+            if total[part] and total[part] % (1 << k) == 0:  # back to the left: the high bits that differ are lost
                 return self.sum(constant, [(word, total.pop(part) >> k), *total.items()])
         kept = tuple(sorted((word, c) for word, c in total.items() if c))
         constant &= WORD
@@ -265,9 +264,7 @@ class Pool:
         self.ranges.append(bounds if bounds is not None else self._range(op, args, linear))
         number = self._known[key] = FIRST + len(self.ops) - 1
         if op in ("srl", "sra") and args[1] < FIRST and self.multiple(args[0], 1 << args[1]):
-            self._above[number] = args[0], args[1], args[1]
-        if op == "and" and args[0] < FIRST and args[0] & (args[0] + 1) == 0:
-            self._above[number] = args[1], 32 - args[0].bit_length(), 0
+            self._back[number] = args[0], args[1]
         return number
 
     def _plain(self, op: str, a: int, b: int) -> int:
