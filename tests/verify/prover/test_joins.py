@@ -215,6 +215,20 @@ def test_of_values_that_are_the_same_the_one_that_is_left_gives_the_name() -> No
     assert sorted(order) == list(range(len(hand.PROGRAM.nodes)))
 
 
+def test_an_input_that_the_trees_ask_about_gives_the_name_before_a_value_that_is_left() -> None:
+    """Else what branches find out about the value is not known of the input."""
+    b = ProgramBuilder(Forest(("x", "y"), (oblivious([(0, 5)], [1, 2]),), (0,), 0), FLOW_RATE)
+    kept = b.state_in("rate_q30", "uint32")
+    asked = b.add(Op.SHR, (kept,), 3)
+    total = b.add(Op.TREES, (kept, asked))
+    left = b.add(Op.SELECT, (b.add(Op.GT, (total, b.const(1))), kept, asked))
+    b.state_out("rate_q30", left)
+    program = b.finish(total)
+    place = {n: k for k, n in enumerate(_in_order(program))}
+    assert place[kept] == 0
+    assert place[left] < place[asked]
+
+
 def test_what_follows_from_the_trees_is_known() -> None:
     b = ProgramBuilder(Forest(("x",), (oblivious([(0, 5)], [1, 2]),), (0,), 0), FLOW_RATE)
     b.state_in("rate_q30", "uint32")
