@@ -30,7 +30,7 @@ PART = re.compile(
 )
 """``other``: an integer, a mark or blanks. What is no part (a backslash, a character constant, ``//``) is refused."""
 DIRECTIVE = re.compile(
-    r'[ \t]*#[ \t]*(?:include[ \t]+(?:"(?P<file>\w+\.(?:c|h|inc))"|<stdint\.h>)'
+    r'[ \t]*#[ \t]*(?:include[ \t]+(?:"(?P<file>\w+\.(?:c|h|inc))"|<(?:stdint|stddef|doca_pcc_dev\w*)\.h>)'
     r"|define[ \t]+[A-Za-z]\w*(?:[ \t(].*)?|ifn?def[ \t]+\w+|undef[ \t]+[A-Za-z]\w*|else|endif)[ \t]*",
     re.ASCII,
 )

@@ -1,6 +1,5 @@
 """Firmware folders of a few students for every target, and the compilers and checkers of this machine."""
 
-import re
 import shutil
 import subprocess
 import sys
@@ -9,10 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from target_students import STUDENTS
-
-from codegen.emit import emit
-from decision.artefact.output import writing
+from target_firmware import edited, emit_student
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -22,12 +18,7 @@ def firmware(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callab
     """The firmware folder of one of STUDENTS for a target, made once for all workers: nothing may be changed in it."""
 
     def give(student: str, target: str) -> Path:
-        def make(folder: Path) -> None:
-            with writing(folder / "student", "student") as work:
-                STUDENTS[student].save(work)
-            emit(folder / "student", folder / "firmware", target=target)
-
-        return made_once(f"{student}-{target}", make) / "firmware"
+        return made_once(f"{student}-{target}", lambda folder: emit_student(student, target, folder)) / "firmware"
 
     return give
 
@@ -71,11 +62,7 @@ def library(host_compiler: list[str], run: Run, tmp_path_factory: pytest.TempPat
                 shutil.copy(path, work)
         if edit:
             name, old, new = edit
-            text = (work / name).read_text()
-            indent = old[: len(old) - len(old.lstrip())]
-            place = re.search(re.escape(indent) + r"\s+".join(map(re.escape, old.split())), text)  # lines may be broken
-            assert place is not None, f"the mutant's place is gone: {old}"
-            (work / name).write_text(text[: place.start()] + new + text[place.end() :])
+            (work / name).write_text(edited((work / name).read_text(), old, new))
         made = work / "adapter.so"
         built = run(*host_compiler, "-std=c99", "-O1", "-shared", "-fPIC", "-I", work, *sources, "-o", made, cwd=work)
         assert built.returncode == 0, built.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from adapter_mutants import CONNECTX6DX
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
@@ -109,21 +110,6 @@ def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):
     assert any(drive(library(folder, SET, *SOURCES, edit=edit), "options", caps=True))
 
 
-MUTANTS = {
-    "counts of the last event alone": (
-        "memory.context.nack_count += event.nack_count",
-        "memory.context.nack_count = event.nack_count",
-    ),
-    "counts kept": ("        memory.context.sent_bytes = 0U;", ""),
-    "counts not handed over": ("event.cnp_count = memory.context.cnp_count;", ""),
-    "parameters in another order": ("global_memory[1], global_memory[2]", "global_memory[2], global_memory[1]"),
-    "context not written back": ("ctxt->data[1] = memory.words[1];", ""),
-    "always a decision": ("if (is_response != 0)", "if (is_response >= 0)"),
-    "rate cut": ("0xFFFFFFU", "0xFFFFFU"),
-    "credits claimed": ("results->credits = 0U", "results->credits = 1U"),
-}
-
-
 @pytest.mark.parametrize("name", ["acked_bytes", "marked_bytes"])
 def test_what_was_acknowledged_is_added_up(name, firmware, library):
     edit = ("rlcc_rl_algo.c", f"memory.context.{name} += event.{name}", f"memory.context.{name} = event.{name}")
@@ -131,7 +117,7 @@ def test_what_was_acknowledged_is_added_up(name, firmware, library):
     assert any(drive(path, "acks"))
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", CONNECTX6DX)
 def test_a_broken_adapter_is_noticed(name, firmware, library):
-    path = library(firmware("counting", "connectx6dx"), *SOURCES, edit=("rlcc_rl_algo.c", *MUTANTS[name]))
+    path = library(firmware("counting", "connectx6dx"), *SOURCES, edit=("rlcc_rl_algo.c", *CONNECTX6DX[name]))
     assert any(drive(path, "counting"))

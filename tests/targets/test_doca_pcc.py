@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from adapter_mutants import DOCA_PCC, DOCA_PCC_ONCE
 from flow_model import Flow, round_trips
 from target_students import STUDENTS
 
@@ -167,37 +168,16 @@ def test_a_wrong_cap_is_noticed(old, new, firmware, library):
     assert any(drive(device, "options", caps=True))
 
 
-MUTANTS = {
-    "timestamps swapped": ("doca_pcc_dev_get_rtt_req_send_timestamp(event)", "doca_pcc_dev_get_timestamp(event)"),
-    "counts kept": ("context->cnp_count = 0U;", ""),
-    "nacks taken for cnps": ("type == RLCC_EVENT_NACK", "type == RLCC_EVENT_CNP"),
-    "bytes in units of 64": ("units * 32U", "units * 64U"),
-    "coalesced events lost": ("(said > 1U) ? said : 1U", "1U"),
-    "parameters not read": ("params.base_rtt_recip_q42 = tuned[0]", "params.base_rtt_recip_q42 += 0U * tuned[0]"),
-    "parameters in another order": ("tuned[3]", "tuned[1]"),
-    "context not written back": ("algo_ctxt->data[1] = memory.words[1];", ""),
-    "initial rate in another format": ("rate_initial_q30 >> 10U", "rate_initial_q30 >> 9U"),
-    "no probe": ("results->rtt_req = 1U", "results->rtt_req = 0U"),
-    "decisions not counted": ("rlcc_count(counted, RLCC_COUNT_DECISIONS, 1U);", ""),
-}
-
-
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", DOCA_PCC)
 def test_a_broken_adapter_is_noticed(name, firmware, library):
     folder = firmware("counting", "doca-pcc")
-    device = Device(library(folder, *SOURCES, edit=("rlcc_doca_pcc.c", *MUTANTS[name])))
+    device = Device(library(folder, *SOURCES, edit=("rlcc_doca_pcc.c", *DOCA_PCC[name])))
     assert any(drive(device, "counting"))
 
 
-ONCE_MUTANTS = {
-    "late answers reset what is counted": ("if (RLCC_DECIDED(&context->flow, &decided)) {", "if (1) {"),
-    "late answers are counted as decisions": ("counted, RLCC_COUNT_LATE, 1U", "counted, RLCC_COUNT_DECISIONS, 1U"),
-}
-
-
-@pytest.mark.parametrize("name", ONCE_MUTANTS)
+@pytest.mark.parametrize("name", DOCA_PCC_ONCE)
 def test_a_broken_adapter_of_a_policy_that_decides_once_is_noticed(name, firmware, library):
-    edit = ("rlcc_doca_pcc.c", *ONCE_MUTANTS[name])
+    edit = ("rlcc_doca_pcc.c", *DOCA_PCC_ONCE[name])
     assert any(drive(Device(library(firmware("once", "doca-pcc"), *SOURCES, edit=edit)), "once"))
 
 

@@ -14,12 +14,12 @@ from emulator.layout import Layout, Records
 from emulator.vectors import columns_of
 from verify.code.arguments import structures
 from verify.code.failures import Refused
-from verify.rv64.decoder import SP, decode_text
-from verify.rv64.memory import STACK, AllowedPlaces, Constants, Slots, read
+from verify.rv64.decoder import decode_text
+from verify.rv64.memory import AllowedPlaces, Constants, Slots, read
 from verify.rv64.nodes import NodeUnknowns, sampled
 from verify.rv64.paths import Branches, Paths
 from verify.rv64.values import MachineWord, MachineWords
-from verify.rv64.walk import KEPT, Rv64State, Rv64Walk, WalkJudge
+from verify.rv64.walk import Rv64State, Rv64Walk, WalkJudge, check_kept
 from verify.rv64.words import XLEN, Numbers
 from verify.terms.bits import BitTerms
 
@@ -73,7 +73,7 @@ class Rv64Execution:
         walk = Rv64Walk(self.code, self.entry, self.words, self.frame, self.constants, self.branches, judge)
         end = walk.run(self._inputs())
         self.stack_bytes = walk.stack_bytes
-        self._check_kept(end)
+        check_kept(end, self.entry)
         return self._outputs(end)
 
     def _inputs(self) -> Slots:
@@ -90,14 +90,6 @@ class Rv64Execution:
                     word = MachineWord(self.nodes.word(n), samples, frozenset({n}))
                 slots[name, field.offset, field.size] = word
         return slots
-
-    def _check_kept(self, end: Rv64State) -> None:
-        """Raises Refused where a register that the calling convention keeps is not as at the call."""
-        for n in KEPT:
-            word, base = end.registers[n], STACK if n == SP else f"x{n}"
-            if word is None or not word.constant or (word.base, word.signed) != (base, 0):
-                kind = "stack-pointer" if n == SP else "callee-saved"
-                raise Refused(kind, self.entry, f"x{n} does not hold at the return what it held at the call")
 
     def _outputs(self, end: Rv64State) -> list[Output]:
         found: list[Output] = []

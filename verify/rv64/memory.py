@@ -1,7 +1,9 @@
 """Memory as the walk sees it: what places hold by their base and offset, and the constants of the linked program."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from bitwuzla import Kind, Term
@@ -10,7 +12,7 @@ from decision.ir.arrays import Integers
 from emulator.elf import Image
 from verify.code.arguments import Structure
 from verify.code.failures import Refused
-from verify.rv64.values import MachineWord, MachineWords
+from verify.rv64.values import MachineWord, MachineWords, PointerUse
 from verify.rv64.words import XLEN
 from verify.terms.bits import BitTerms
 
@@ -48,23 +50,64 @@ class AllowedPlaces:
 
 
 def read(words: MachineWords, slots: Slots, at: int, base: str, offset: int, size: int, signed: bool) -> MachineWord:
-    """Returns what a place holds. Refused: one that no single store, or no field, has given its bytes."""
-    for (other, start, length), word in slots.items():
-        if other == base and start <= offset and offset + size <= start + length:
-            if (start, length) == (offset, XLEN // 8) and size == length:
-                return word
-            moved = words.right(word, words.number(8 * (offset - start)), False)
-            return words.low(moved, 8 * size, signed)
-    raise Refused(
-        "load-unwritten", at, f"a load of {size} bytes of {base}{offset:+d} at {at:#x}, which nothing has written"
-    )
+    """Returns what a place holds, put together from the places that cover it. Refused: a byte that none covers."""
+    found = None
+    for (_, start, length), word in _touched(slots, base, offset, size):
+        if (start, length) == (offset, XLEN // 8) and size == length:
+            return word
+        first, end = max(start, offset), min(start + length, offset + size)
+        part = words.right(word, words.number(8 * (first - start)), False)
+        if end - first == size:
+            return words.low(part, 8 * size, signed)
+        moved = words.left(words.low(part, 8 * (end - first), False), words.number(8 * (first - offset)))
+        found = moved if found is None else words.either(found, moved)
+    if found is None or not _covered(slots, base, offset, size):
+        raise Refused(
+            "load-unwritten", at, f"a load of {size} bytes of {base}{offset:+d} at {at:#x}, which nothing has written"
+        )
+    return words.low(found, 8 * size, signed)
 
 
-def written(slots: Slots, slot: Slot, word: MachineWord) -> Slots:
-    """Returns the memory after a store. A place that it covers in part holds nothing any more."""
+def written(words: MachineWords, slots: Slots, slot: Slot, word: MachineWord) -> Slots:
+    """Returns the memory after a store. A place that it covers in part keeps its other bytes, but a pointer is lost."""
     base, offset, size = slot
-    left = {s: w for s, w in slots.items() if s[0] != base or s[1] + s[2] <= offset or offset + size <= s[1]}
+    left = dict(slots)
+    for other, before in _touched(slots, base, offset, size):
+        _, start, length = other
+        del left[other]
+        for first, end in ((start, offset), (offset + size, start + length)):
+            if first < end and not before.base:
+                left[base, first, end - first] = words.right(before, words.number(8 * (first - start)), False)
     return left | {slot: word}
+
+
+def joined_places(words: MachineWords, memories: Sequence[Slots], at: int) -> list[Slots]:
+    """Returns memories that hold the same places. If only one splits a place, its parts are read from each. A
+    byte that one does not hold is in none."""
+    common = set(memories[0]).intersection(*memories[1:])
+    ends: dict[str, set[int]] = {}
+    for base, offset, size in set().union(*memories) - common:
+        ends.setdefault(base, set()).update((offset, offset + size))
+    kept: list[Slots] = [{slot: slots[slot] for slot in memories[0] if slot in common} for slots in memories]
+    rest: list[Slots] = [{slot: word for slot, word in slots.items() if slot not in common} for slots in memories]
+    for base, edges in ends.items():
+        for start, end in pairwise(sorted(edges)):
+            with suppress(Refused, PointerUse):
+                parts = [read(words, slots, at, base, start, end - start, False) for slots in rest]
+                for slots, part in zip(kept, parts, strict=True):
+                    slots[base, start, end - start] = part
+    return kept
+
+
+def _touched(slots: Slots, base: str, offset: int, size: int) -> list[tuple[Slot, MachineWord]]:
+    """The places that an access touches, and what they hold."""
+    return [(s, w) for s, w in slots.items() if s[0] == base and s[1] < offset + size and offset < s[1] + s[2]]
+
+
+def _covered(slots: Slots, base: str, offset: int, size: int) -> bool:
+    """Whether every byte of an access is held. Places do not overlap."""
+    touched = _touched(slots, base, offset, size)
+    return sum(min(s[1] + s[2], offset + size) - max(s[1], offset) for s, _ in touched) == size
 
 
 class Constants:

@@ -12,7 +12,7 @@ from verify.code.failures import Refused
 from verify.rv64.decoder import BRANCHES, LOADS, RA, SP, STORES, Rv64Instruction
 from verify.rv64.graph import Place, following, ordered
 from verify.rv64.meaning import CONDITIONS, IMMEDIATES, LOAD_SIGNED, REGISTERS
-from verify.rv64.memory import STACK, AllowedPlaces, Constants, Slots, read, written
+from verify.rv64.memory import STACK, AllowedPlaces, Constants, Slots, joined_places, read, written
 from verify.rv64.paths import START, Branches, Paths, met, taken
 from verify.rv64.values import MachineWord, MachineWords, PointerUse
 from verify.rv64.words import XLEN
@@ -101,8 +101,8 @@ class Rv64Walk:
             return one if one is None or any(one is word for word in words) else self.judge.named(one, paths)
 
         registers = tuple(map(merged, zip(*(state.registers for state in states), strict=True)))
-        common = [slot for slot in states[0].slots if all(slot in state.slots for state in states)]
-        slots = {slot: merged([state.slots[slot] for state in states]) for slot in common}
+        memories = joined_places(self.words, [state.slots for state in states], address)
+        slots = {slot: merged([slots[slot] for slots in memories]) for slot in memories[0]}
         return Rv64State(paths, registers, {slot: word for slot, word in slots.items() if word is not None})
 
     def _step(self, number: int, place: Place, state: Rv64State) -> list[tuple[Place | None, Rv64State]]:
@@ -141,13 +141,7 @@ class Rv64Walk:
     def _plain(self, i: Rv64Instruction, state: Rv64State, to: int) -> Rv64State:
         words, slots = self.words, state.slots
         if i.name in STORES:
-            base, offset = self._address(i, state)
-            self.frame.check(i.address, base, offset, STORES[i.name], store=True)
-            self._in_the_frame(i, state, base, offset)
-            value = self._register(i, state, i.rs2)
-            if value.base and STORES[i.name] < XLEN // 8:
-                raise PointerUse
-            return Rv64State(state.paths, state.registers, written(slots, (base, offset, STORES[i.name]), value))
+            return replace(state, slots=self._stored(i, state))
         if i.name in LOADS:
             value = self._load(i, state)
         elif i.name in ("jal", "jalr"):
@@ -171,6 +165,35 @@ class Rv64Walk:
             value = self.judge.named(value, state.paths)
         registers = (*state.registers[: i.rd], value, *state.registers[i.rd + 1 :])
         return Rv64State(state.paths, registers, slots)
+
+    def _stored(self, i: Rv64Instruction, state: Rv64State) -> Slots:
+        """The memory after a store. An offset that inputs decide must be that of a place: each holds what it held
+        unless it is meant."""
+        words, size, value = self.words, STORES[i.name], self._register(i, state, i.rs2)
+        to = words.add(self._register(i, state, i.rs1), words.number(i.imm))
+        if value.base and size < XLEN // 8:
+            raise PointerUse
+        slots = state.slots
+        chosen = {to.signed: words.number(1)} if to.constant else self._places(i, state, to, size)
+        for offset, here in chosen.items():
+            self.frame.check(i.address, to.base, offset, size, store=True)
+            self._in_the_frame(i, state, to.base, offset)
+            slot = to.base, offset, size
+            after = value if here.constant else words.choice(here, value, slots[slot])
+            slots = written(words, slots, slot, after)
+        return slots
+
+    def _places(self, i: Rv64Instruction, state: Rv64State, to: MachineWord, size: int) -> dict[int, MachineWord]:
+        """The offsets of the places that an access may mean, whose address the inputs decide, each with whether it
+        does. Refused: an access that may mean none of them."""
+        words = self.words
+        offsets = sorted(offset for base, offset, length in state.slots if base == to.base and length == size)
+        if not offsets or not to.base:
+            raise Refused("load-address", i.address, f"the inputs decide the address of the access at {i.address:#x}")
+        distance = replace(to, base="")
+        here = {offset: words.equal(distance, words.number(offset)) for offset in offsets}
+        self.judge.shown(reduce(words.either, here.values()), state.paths, i.address)
+        return here
 
     def _moved(self, i: Rv64Instruction, pointer: MachineWord) -> None:
         """Counts the stack that is taken. Refused: a stack pointer that is none, or off its 16 bytes (RISC-V ABI)."""
@@ -201,14 +224,9 @@ class Rv64Walk:
 
         if to.constant:
             return held(to.signed)
-        offsets = sorted(offset for base, offset, length in state.slots if base == to.base and length == size)
-        if not offsets:
-            raise Refused("load-address", i.address, f"the inputs decide the address of the load at {i.address:#x}")
-        distance = replace(to, base="")
-        here = [words.equal(distance, words.number(offset)) for offset in offsets]
-        self.judge.shown(reduce(words.either, here), state.paths, i.address)
-        found = held(offsets[-1])
-        for flag, offset in zip(here[:-1], offsets[:-1], strict=True):
+        places = self._places(i, state, to, size)
+        found = held(max(places))
+        for offset, flag in sorted(places.items())[:-1]:
             found = words.choice(flag, held(offset), found)
         return found
 
@@ -228,13 +246,6 @@ class Rv64Walk:
             raise Refused("load-unwritten", i.address, f"x{n} holds nothing that is known when {i.address:#x} reads it")
         return word
 
-    def _address(self, i: Rv64Instruction, state: Rv64State) -> tuple[str, int]:
-        """The base and the offset of an access. Refused: an address that the inputs decide."""
-        to = self.words.add(self._register(i, state, i.rs1), self.words.number(i.imm))
-        if not to.constant:
-            raise Refused("load-address", i.address, f"the inputs decide the address of the access at {i.address:#x}")
-        return to.base, to.signed
-
     def _load(self, i: Rv64Instruction, state: Rv64State) -> MachineWord:
         size, signed = LOADS[i.name], i.name in LOAD_SIGNED
         to = self.words.add(self._register(i, state, i.rs1), self.words.number(i.imm))
@@ -250,3 +261,12 @@ class Rv64Walk:
         if not inside.constant or not inside.signed:
             self.judge.shown(inside, state.paths, i.address)
         return constants.read(to, size, signed)
+
+
+def check_kept(end: Rv64State, entry: int) -> None:
+    """Raises Refused where a register that the calling convention keeps is not as at the call."""
+    for n in KEPT:
+        word, base = end.registers[n], STACK if n == SP else f"x{n}"
+        if word is None or not word.constant or (word.base, word.signed) != (base, 0):
+            kind = "stack-pointer" if n == SP else "callee-saved"
+            raise Refused(kind, entry, f"x{n} does not hold at the return what it held at the call")

@@ -56,8 +56,13 @@ class BitTerms:
 
     def value(self, assertions: Sequence[Term], term: Term, about: str) -> int | None:
         """Returns a value that a term can have where all are true, None where they cannot be."""
+        found = self.values(assertions, [term], about)
+        return None if found is None else found[0]
+
+    def values(self, assertions: Sequence[Term], terms: Sequence[Term], about: str) -> list[int] | None:
+        """Returns values that terms can have together where all are true, None where they cannot be."""
         possible, solver = self._asked(assertions, about, models=True)
-        return int(solver.get_value(term).value(2), 2) if possible else None
+        return [int(solver.get_value(term).value(2), 2) for term in terms] if possible else None
 
     def _asked(self, assertions: Sequence[Term], about: str, models: bool = False) -> tuple[bool, bitwuzla.Bitwuzla]:
         options = bitwuzla.Options()

@@ -1,0 +1,21 @@
+"""Firmware of the targets' students, with adapters to be proved."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from target_firmware import emit_student
+
+from emulator.firmware import Firmware
+from emulator.firmware_folder import read_firmware
+
+
+@pytest.fixture(scope="session")
+def firmware(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str, str], Firmware]:
+    """The firmware of one of STUDENTS for a target."""
+
+    def read(student: str, target: str) -> Firmware:
+        made = made_once(f"{student}-{target}", lambda folder: emit_student(student, target, folder))
+        return read_firmware(made / "firmware")
+
+    return read

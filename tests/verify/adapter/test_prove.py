@@ -1,0 +1,136 @@
+"""Adapters of the targets' students, proved as emitted; with a place changed, refuted.
+
+Slow: further students and compilers.
+"""
+
+import pytest
+from adapter_mutants import CONNECTX6DX, DOCA_PCC, DOCA_PCC_ONCE
+from adapter_proofs import COMPILERS, proved
+from target_students import STUDENTS
+
+from decision.artefact.errors import InputError
+from emulator.compile import toolchain
+from verify.adapter.prove import prove
+
+DOCA_STUDENTS = [name for name in STUDENTS if name not in ("acks", "delivered")]
+
+
+@pytest.mark.slow_except("clang-counting", "gcc-once", "clang-all-once")
+@pytest.mark.parametrize("student", DOCA_STUDENTS)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_doca_pcc_adapter_is_proved(compiler, student, firmware):
+    proof = proved(firmware(student, "doca-pcc"), compiler=compiler)
+    assert (proof.verdict, proof.text) == ("proved", "")
+    assert proof.outputs > 140
+
+
+@pytest.mark.slow_except("clang-counting", "clang-acks", "gcc-once")
+@pytest.mark.parametrize("student", STUDENTS)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_connectx6dx_adapter_is_proved(compiler, student, firmware):
+    proof = proved(firmware(student, "connectx6dx"), compiler=compiler)
+    assert (proof.verdict, proof.text) == ("proved", "")
+    assert proof.outputs > 80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["doca-pcc", "connectx6dx"])
+@pytest.mark.parametrize("opt", ["-O0", "-O1", "-O3", "-Os", "-Oz"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_every_optimisation_level_is_proved(compiler, opt, target, firmware):
+    proof = proved(firmware("once", target), compiler=compiler, opt=opt)
+    assert (proof.verdict, proof.text) == ("proved", "")
+
+
+CASES = [("counting", "doca-pcc", edit) for edit in DOCA_PCC.values()]
+CASES += [("once", "doca-pcc", edit) for edit in DOCA_PCC_ONCE.values()]
+CASES += [("counting", "connectx6dx", edit) for edit in CONNECTX6DX.values()]
+NAMES = [
+    f"{target} {name}"
+    for target, names in (("doca", [*DOCA_PCC, *DOCA_PCC_ONCE]), ("cx6", CONNECTX6DX))
+    for name in names
+]
+
+
+@pytest.mark.parametrize(("student", "target", "edit"), CASES, ids=NAMES)
+def test_a_broken_adapter_is_refuted_by_an_input(student, target, edit, firmware):
+    proof = proved(firmware(student, target), edit)
+    assert proof.verdict == "refuted", proof.text
+    assert proof.example or "for every input" in proof.text
+    assert ", specified 0x" in proof.text
+
+
+@pytest.mark.parametrize("name", ["acked_bytes", "marked_bytes"])
+def test_what_was_acknowledged_must_be_added_up(name, firmware):
+    edit = f"memory.context.{name} += event.{name}", f"memory.context.{name} = event.{name}"
+    assert proved(firmware("acks", "connectx6dx"), edit).verdict == "refuted"
+
+
+WRONG = {
+    "another slot is ours": ("attr->algo_slot != RLCC_SLOT", "attr->algo_slot > 1U"),
+    "a word behind the adapter's": ("algo_ctxt->data[1] = memory.words[1];", "algo_ctxt->data[11] = 0U;"),
+    "a decision on every event": ("if (type == RLCC_EVENT_RTT) {", "if (type >= RLCC_EVENT_RTT) {"),
+    "another port's parameters": ("get_algo_params(ev_attr.port_num", "get_algo_params(ev_attr.ev_subtype"),
+    "another slot's counters": ("get_counters(ev_attr.port_num, RLCC_SLOT", "get_counters(ev_attr.port_num, 1U"),
+    "one rare event": (
+        "rlcc_on_event(&memory.context",
+        "if (algo_ctxt->data[3] == 0x12345678U) memory.words[3]++; rlcc_on_event(&memory.context",
+    ),
+    "a queue that nobody told": ("decided.queue_bytes = 0U", "decided.queue_bytes = decided.cnp_count"),
+    "new flows not counted": ("rlcc_count(counted, RLCC_COUNT_NEW_FLOWS, 1U);", ""),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_tests_by_events_may_miss_is_refuted(name, firmware):
+    proof = proved(firmware("counting", "doca-pcc"), WRONG[name])
+    assert proof.verdict == "refuted", proof.text
+
+
+UNSAFE = {
+    "a word behind the context": ("algo_ctxt->data[1] = memory.words[1];", "algo_ctxt->data[12] = memory.words[1];"),
+    "no look at NULL": ("if (counted != NULL) {", "{"),
+    "a parameter too many": ("tuned[3]", "tuned[4]"),
+    "what nothing has written": ("decided.queue_bytes = 0U;", ""),
+    "a function without a model": (
+        "results->probe_type_slot = 0U;",
+        "results->probe_type_slot = doca_pcc_dev_unknown();",
+    ),
+    "another event": (
+        "rlcc_on_event(&memory.context, event",
+        "rlcc_on_event(&memory.context, (doca_pcc_dev_event_t *)results",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_an_adapter_that_does_what_it_may_not_is_not_proved(name, firmware):
+    edits = [UNSAFE[name]]
+    if name == "a function without a model":
+        edits.append(("static void rlcc_count(", "uint32_t doca_pcc_dev_unknown(void);\nstatic void rlcc_count("))
+    proof = proved(firmware("counting", "doca-pcc"), *edits)
+    assert proof.verdict == "not proved"
+    assert proof.text
+
+
+def test_a_context_that_is_written_through_a_wrong_function_is_not_proved(firmware):
+    edit = (
+        "is_response = rlcc_read_event(ctxt, attr, &event);",
+        "is_response = rlcc_read_event(ctxt, attr, &event); is_response = rlcc_read_event(ctxt, attr, &event);",
+    )
+    proof = proved(firmware("counting", "connectx6dx"), edit)
+    assert proof.verdict == "refuted"
+    assert "events read" in proof.text or "zeroed" in proof.text
+
+
+def test_a_target_without_a_specification_is_said(firmware, wording):
+    made = firmware("rl_cc", "generic")
+    with pytest.raises(InputError) as error:
+        prove(made, toolchain("bluefield3-proxy"))
+    wording(str(error.value).replace(str(made.folder), "FOLDER"))
+
+
+def test_a_profile_of_32_bits_is_said(firmware, wording):
+    with pytest.raises(InputError) as error:
+        prove(firmware("rl_cc", "doca-pcc"), toolchain("ibex-small"))
+    wording(error.value)

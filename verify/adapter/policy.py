@@ -1,0 +1,54 @@
+"""Facts of a policy that an adapter depends on: the words of its structures, and the counters that it looks at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from decision.artefact.errors import InputError
+from emulator.firmware import Firmware
+
+COUNTERS = ("cnp_count", "nack_count", "sent_bytes", "acked_bytes", "marked_bytes")
+"""Signals that count what happened since the last decision, in the order of the adapter's context."""
+DECIDED = "decided_ns"
+"""Field of the policy's context: the response that was decided on last."""
+WORD = 4
+
+
+@dataclass(frozen=True)
+class PolicyFacts:
+    """``flow_words``: 32-bit words of the policy's context; ``event``, ``params``, ``action``: names of the words of
+    these structures. Without an action ``rlcc_decide`` returns the rate."""
+
+    flow_words: int
+    event: tuple[str, ...]
+    params: tuple[str, ...]
+    action: tuple[str, ...]
+    defaults: Mapping[str, int]
+    counters: tuple[str, ...]
+    """Counters that the policy looks at."""
+    decided: int | None
+    """Number of the flow's word with DECIDED; None for a policy that decides on each response."""
+
+
+def policy_of(firmware: Firmware) -> PolicyFacts:
+    """Returns the facts of a firmware folder. InputError where its structures are not made of 32-bit words."""
+    layouts, program = firmware.layouts, firmware.program
+    names = {group: _words(firmware, group) for group in ("event", "params", "action") if group in layouts}
+    flow = layouts["context"].dtype if "context" in layouts else None
+    if flow is None or flow.itemsize % WORD or not {"event", "params"} <= names.keys():
+        raise InputError(f"{firmware.folder} is no policy of a flow with a context in 32-bit words")
+    offsets = {name: int(place[1]) for name, place in (flow.fields or {}).items()}
+    defaults = {name: int(value) for name, value in dict(firmware.manifest.details["params_default"]).items()}
+    used = {program.key(node) for node in program.nodes}
+    counters = tuple(name for name in COUNTERS if f"event.{name}" in used)
+    decided = offsets[DECIDED] // WORD if DECIDED in offsets else None
+    event, params, action = (names.get(group, ()) for group in ("event", "params", "action"))
+    return PolicyFacts(flow.itemsize // WORD, event, params, action, defaults, counters, decided)
+
+
+def _words(firmware: Firmware, group: str) -> tuple[str, ...]:
+    """The names of a structure's words."""
+    dtype = firmware.layouts[group].dtype
+    places = [(name, kind.itemsize, offset) for name, (kind, offset, *_) in (dtype.fields or {}).items()]
+    if any(size != WORD or offset != WORD * n for n, (_, size, offset) in enumerate(places)):
+        raise InputError(f"the {group} of {firmware.folder} has fields that are not of 32 bits")
+    return tuple(name for name, *_ in places)

@@ -1,0 +1,180 @@
+"""A device's adapter against its specification, for all inputs, with ``rlcc_decide`` as an arbitrary function.
+
+proof = prove(firmware, tools)
+proof.verdict           # "proved": every output is as specified, for every input, and memory is safe
+
+The machine code is walked once for each case of the device, with models in the place of the functions that it calls.
+Then each output is compared with the specification, on numbers first, and by a solver.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from bitwuzla import Kind, Term
+
+from decision.artefact.errors import InputError
+from emulator.compile import Toolchain
+from emulator.firmware import Firmware
+from emulator.sources import Sources, read_sources
+from verify.adapter.build import AdapterBuild, build_adapter
+from verify.adapter.connectx6dx import ConnectX6Dx
+from verify.adapter.doca_pcc import DocaPcc
+from verify.adapter.external import AdapterWalk, ExternalCall, Model
+from verify.adapter.policy import policy_of
+from verify.adapter.transition import Due, ProvedDevice, Transition
+from verify.adapter.values import SAMPLES, Unknowns
+from verify.code.failures import Refused
+from verify.rv64.decoder import decode_text
+from verify.rv64.memory import AllowedPlaces, Constants, read
+from verify.rv64.paths import Branches, Paths
+from verify.rv64.values import MachineWord
+from verify.rv64.walk import WalkJudge, check_kept
+from verify.terms.bits import LogicUndecided
+
+DEVICES: tuple[ProvedDevice, ...] = (DocaPcc(), ConnectX6Dx())
+SECONDS = 30.0
+"""Time limit of one question."""
+
+
+@dataclass
+class AdapterProof:
+    """Result of a proof. ``text`` says why it is not proved; ``example``: inputs for which an output differs."""
+
+    device: str
+    entry: str
+    compiler: str
+    verdict: str = "proved"
+    text: str = ""
+    example: Mapping[str, int] = field(default_factory=dict)
+    outputs: int = 0
+    calls: int = 0
+    questions: int = 0
+    seconds: float = 0.0
+
+    @property
+    def proved(self) -> bool:
+        return self.verdict == "proved"
+
+
+class _Different(Exception):
+    def __init__(self, text: str, example: Mapping[str, int]) -> None:
+        super().__init__(text)
+        self.example = example
+
+
+def device_of(firmware: Firmware) -> ProvedDevice:
+    """Returns the device that a firmware's adapter is of. InputError for a target without a specification."""
+    target = firmware.manifest.details.get("target")
+    found = next((device for device in DEVICES if device.target == target), None)
+    if found is None:
+        known = " or ".join(device.target for device in DEVICES)
+        raise InputError(f"{firmware.folder} was emitted for {target}, whose adapter has no proof; emit it for {known}")
+    return found
+
+
+def prove(firmware: Firmware, tools: Toolchain) -> AdapterProof:
+    """Returns the proof of a firmware's adapter as these tools compile it."""
+    return prove_sources(firmware, adapter_sources(firmware), tools)
+
+
+def adapter_sources(firmware: Firmware) -> Sources:
+    """Returns the adapter's C with the headers that it includes."""
+    return read_sources(firmware.manifest, firmware.named(device_of(firmware).source))
+
+
+def prove_sources(firmware: Firmware, sources: Sources, tools: Toolchain) -> AdapterProof:
+    """Returns the proof of an adapter's C next to a firmware's policy."""
+    device, start = device_of(firmware), time.monotonic()
+    if not tools.profile.core.isa.startswith("rv64"):
+        raise InputError(f"adapters are proved on an RV64 profile; {tools.profile.name} is {tools.profile.core.isa}")
+    proof = AdapterProof(device.target, device.entry, f"{tools.compiler.name} {tools.opt}")
+    build = build_adapter(sources, device.entry, tools)
+    try:
+        for unknowns, transition in device.transitions(policy_of(firmware)):
+            models = {firmware.named(name): model for name, model in transition.models.items()}
+            _Case(build, unknowns, transition, models, proof).run()
+    except _Different as error:
+        proof.verdict, proof.text, proof.example = "refuted", str(error), error.example
+    except (Refused, LogicUndecided) as error:
+        proof.verdict, proof.text = "not proved", str(error)
+    proof.seconds = time.monotonic() - start
+    return proof
+
+
+class _Case:
+    """One walk and its questions."""
+
+    def __init__(
+        self,
+        build: AdapterBuild,
+        unknowns: Unknowns,
+        transition: Transition,
+        models: Mapping[str, Model],
+        proof: AdapterProof,
+    ) -> None:
+        self.build, self.unknowns, self.transition, self.proof = build, unknowns, transition, proof
+        self.words, self.bits = unknowns.words, unknowns.bits
+        self.bits.seconds = SECONDS
+        self.branches = Branches(self.words, self.bits, SAMPLES)
+        frame = AllowedPlaces(transition.structures, build.stack_bytes)
+        constants, judge = Constants(build.image, self.bits), WalkJudge(_same, _same, self._shown)
+        code = decode_text(build.image)
+        self.walk = AdapterWalk(code, build.entry, self.words, frame, constants, self.branches, judge)
+        self.walk.arguments = transition.arguments
+        self.walk.models = {
+            address: models.get(name) or _without_model(name) for address, name in build.externals.items()
+        }
+
+    def run(self) -> None:
+        """Raises Refused, LogicUndecided or _Different for what is not proved."""
+        try:
+            end = self.walk.run(self.transition.memory)
+            check_kept(end, self.build.entry)
+            for due in self.transition.due:
+                word = read(self.words, end.slots, self.build.entry, *due.slot, False)
+                self._compare(due, word)
+                self.proof.outputs += 1
+        finally:
+            self.proof.calls += self.walk.calls
+            self.proof.questions += self.bits.questions
+
+    def _compare(self, due: Due, word: MachineWord) -> None:
+        if word.base:
+            raise Refused("not-proved", self.build.entry, f"{due.name} is a pointer")
+        expected = due.value.word
+        inputs = {name: one for name, one in self.unknowns.found.items() if one.nodes & (word.nodes | expected.nodes)}
+        differing = np.flatnonzero(np.broadcast_to(word.samples != expected.samples, SAMPLES))
+        if len(differing):
+            n = int(differing[0])
+            ours, specified, *values = (
+                int(np.broadcast_to(one.samples, SAMPLES)[n]) for one in (word, expected, *inputs.values())
+            )
+        else:
+            terms: list[Term] = [word.term, expected.term, *(one.term for one in inputs.values())]
+            found = self.bits.values([self.bits.term(Kind.DISTINCT, terms[:2])], terms, due.name)
+            if found is None:
+                return
+            ours, specified, *values = found
+        text = f"{due.name} is {ours:#x}, specified {specified:#x}{'' if inputs else ', for every input'}"
+        raise _Different(text, dict(zip(inputs, values, strict=True)))
+
+    def _shown(self, flag: MachineWord, paths: Paths, address: int) -> None:
+        """Raises Refused where a condition may be 0 on these paths."""
+        wrong = self.bits.term(Kind.NOT, [self.bits.true(flag.term)])
+        if self.bits.satisfiable(
+            [*self.branches.condition(paths), wrong], f"the address of the access at {address:#x}"
+        ):
+            raise Refused("load-address", address, f"an access that the inputs take elsewhere at {address:#x}")
+
+
+def _same(word: MachineWord, paths: Paths) -> MachineWord:
+    return word
+
+
+def _without_model(name: str) -> Model:
+    def model(call: ExternalCall) -> None:
+        raise Refused("not-proved", call.i.address, f"the adapter calls {name}, which has no model")
+
+    return model
