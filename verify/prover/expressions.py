@@ -437,7 +437,6 @@ class Pool:
         _constant, terms = self.linear(difference)
         if terms[0][1] >= MODULUS >> 1:  # one of x - y and y - x
             difference = self.sum(0, ((difference, -1),))
-        difference, _ = self.stripped(difference)
         low, high = self.range(difference)
         if low > 0 or high < 0:
             return 0

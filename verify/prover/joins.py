@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from decision.ir.arrays import Bools
+from decision.ir.forest import MAX_COMBINATIONS
 from decision.ir.program import Op, Program
 from verify.code.graph import Graph
 from verify.prover.expressions import FIRST, UNKNOWN, WORD
@@ -422,11 +423,13 @@ def _products(program: Program) -> set[int]:
 
 
 def _in_order(program: Program) -> list[int]:
-    """Returns the nodes in order: inputs that the trees ask about, then those that the function leaves, then those that
-    several sums decide together, then the rest. Nothing found out about an input is known of another name. If
-    several are the same in some lanes, each takes the one that the others take too, so that all can be joined."""
+    """Returns the nodes in order: those that the function leaves, then those that several sums decide together, then
+    the rest. If several are the same in some lanes, each takes the one that the others take too, so that all can be
+    joined. Inputs that the trees ask about come first where lanes join by leaves: nothing found out about one is known
+    of another name."""
     together = _decided(program) if len(_sums(program)) > 1 else []
-    asked = next((node.args for node in program.nodes if node.op is Op.TREES), ())
+    by_leaves = program.forest.combinations > MAX_COMBINATIONS
+    asked = next((node.args for node in program.nodes if node.op is Op.TREES), ()) if by_leaves else ()
     inputs = [n for n in asked if not program.nodes[n].args]
     return list(dict.fromkeys([*inputs, *program.outputs, *together, *range(len(program.nodes))]))
 

@@ -127,12 +127,30 @@ class Watcher(Joiner):
         return self._told(number, lanes.take(rows)) is not None
 
     def _note(self, number: int, lanes: Lanes) -> None:
-        told = self._told(number, _copy(lanes))
-        if told is not None:
-            view, names, texts, cells = told
+        view, names, texts, cells = self._told(number, _copy(lanes)) or (None, {}, {}, [])
+        if view is not None and not self._apart(view, names, cells):
             gaps = [gap for of in cells for gap in of.gaps]
             decided = frozenset(n for n in self.computed if np.equal(*view.bounds(n)).any())
             self.found[number] = Steps(self._together(number, view, view.lanes, names), texts, gaps, decided)
+
+    def _apart(self, view: View, names: dict[int, int], cells: list[_Cells]) -> bool:
+        """Whether lanes know different things of what the function leaves otherwise than by the trees, and not only
+        because they are in different cells: that a value is below what it is compared with or far above it, or that a
+        phase is one of two. Nothing that is told would say it."""
+        held = set(names.values()) | {int(column[0]) for column in view.lanes.values if not mixed(column)}
+        atoms = set[int]().union(*(self.state.pool.atoms(word) for word in held))
+        todo, wanted = list(self.program.outputs), set[int]()
+        while todo:
+            n = todo.pop()
+            if n not in wanted and n not in self.features and not (self.cuts.narrow(n) and self._atom(n) in atoms):
+                wanted.add(n)
+                todo += self.program.nodes[n].args
+        for n in (n for n in self.computed if n in wanted and not self.behind[n]):
+            low, high = view.bounds(n)
+            number = np.where(low == high, low, UNKNOWN)
+            if mixed(number) and not any(_by_cell(number, of) for of in cells):
+                return True
+        return False
 
     def _told(self, number: int, lanes: Lanes) -> tuple[View, dict[int, int], dict[int, str], list[_Cells]] | None:
         """Returns the name (if it has one) and an expression of each column that the lanes hold apart, and the
@@ -251,6 +269,11 @@ def _added(program: Program) -> list[int]:
     nodes = program.nodes
     operands = {a for node in nodes if node.op is Op.ADD for a in node.args}
     return sorted(n for n in operands if nodes[n].op in (Op.GT, Op.EQ))
+
+
+def _by_cell(column: Ints, cells: _Cells) -> bool:
+    """Whether a column is the same in all lanes of a cell."""
+    return len(np.unique(np.stack([cells.places, column]), axis=1).T) == len(np.unique(cells.places))
 
 
 def _fitted(numbers: Ints, cells: list[_Cells]) -> list[Ints] | None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from options_by_hand import cuts
 from students_drawn import Drawn, built
@@ -22,7 +23,7 @@ from verify.prover import cuts as cuts_module
 from verify.prover.equality import Returns
 from verify.prover.expressions import Pool
 from verify.prover.prove import ENTRY, Attempt, Limits
-from verify.prover.steps import Watcher
+from verify.prover.steps import Watcher, _by_cell, _Cells
 from verify.trusted.certificate import CutClaim
 from verify.trusted.costs import cycle_model
 
@@ -123,6 +124,17 @@ def test_a_quotient_keeps_its_name_behind_each_cut_that_holds_what_follows_from_
 
 def claim(**bounds: int) -> CutClaim:
     return CutClaim(pc=0, holds={}, bounds={name.replace("_", "."): [n, n] for name, n in bounds.items()})
+
+
+@pytest.mark.slow
+def test_what_paths_know_apart_is_not_told_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, run = student(66, tmp_path)
+    form, *_ = cuts_module.cuts_of(run)
+    assert unmet(build, cuts(form)) == set()
+    monkeypatch.setattr(Watcher, "_apart", lambda *_: False)
+    form, *_ = cuts_module.cuts_of(run)
+    with pytest.raises(Refused, match="leaves another value"):
+        unmet(build, cuts(form))
 
 
 @pytest.mark.slow
@@ -269,6 +281,58 @@ def test_what_follows_from_a_sum_is_told_where_no_part_of_it_is_held_nor_will_be
     assert left((1, "tree.0"), (2, "tree.1"), (3, ""), (4, f"node.{first}")) == {
         1: set(), 2: set(), 3: {fired, program.result}, 4: {fired, first, program.result}
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("numbers", "apart"),
+    [
+        ({}, False),
+        ({OVER: ([1, 1, 1, 1], [1, 1, 1, 1])}, False),  # all know it
+        ({OVER: ([0, 0, 0, 0], [1, 1, 1, 1])}, False),  # nobody does
+        ({OVER: ([0, 0, 1, 1], [0, 0, 1, 1])}, False),  # by the cell
+        ({OVER: ([0, 1, 0, 1], [0, 1, 0, 1])}, True),
+        ({OVER: ([0, 0, 0, 1], [1, 1, 1, 1])}, True),  # one does
+        ({EITHER: ([0, 1, 0, 1], [0, 1, 0, 1])}, True),
+        ({CHOSEN.result: ([0, 7, 0, 7], [0, 7, 0, 7])}, False),  # a place holds it
+    ],
+)
+def test_lanes_are_apart_that_know_different_numbers_in_one_cell(
+    numbers: dict[int, tuple[list[int], list[int]]], apart: bool
+) -> None:
+    held = 900 + CHOSEN.result
+    cells = [_Cells("a", False, np.array([5]), np.array([5]), np.array([0, 0, 1, 1]))]
+
+    def watcher(**changes: Any) -> Any:
+        of = {
+            "program": CHOSEN,
+            "state": SimpleNamespace(pool=SimpleNamespace(atoms=lambda word: {word} if word >= 900 else set())),
+            "cuts": SimpleNamespace(narrow=lambda _: True),
+            "features": (),
+            "computed": [OVER, UNDER, EITHER, CHOSEN.result],
+            "behind": [set[int]() for _ in CHOSEN.nodes],
+            "_atom": lambda n: 900 + n,
+        }
+        return SimpleNamespace(**{**of, **changes})
+
+    def bounds(n: int) -> tuple[Any, Any]:
+        low, high = numbers.get(n, ([0] * 4, [9] * 4))
+        return np.array(low), np.array(high)
+
+    open_: Any = SimpleNamespace(lanes=SimpleNamespace(values=np.array([[7] * 4, [7, 8, 7, 8]])), bounds=bounds)
+    by_value: Any = SimpleNamespace(lanes=SimpleNamespace(values=np.array([[held] * 4])), bounds=bounds)
+    if CHOSEN.result not in numbers:
+        assert Watcher._apart(watcher(), open_, {}, cells) is apart
+        if apart:  # of what is behind the trees, or a feature is made of, nothing is lost
+            assert not Watcher._apart(watcher(behind=[{0} for _ in CHOSEN.nodes]), open_, {}, cells)
+            assert not Watcher._apart(watcher(features=(CHOSEN.result,)), open_, {}, cells)
+    assert not Watcher._apart(watcher(), open_, {5: held}, cells)
+    assert not Watcher._apart(watcher(), by_value, {}, cells)
+
+
+def test_a_column_is_by_cell_where_each_cell_has_one_value() -> None:
+    cells = _Cells("a", False, np.array([5]), np.array([5]), np.array([0, 0, 1, 1]))
+    for column, wanted in (([3, 3, 4, 4], True), ([3, 3, 3, 3], True), ([3, 4, 4, 4], False), ([3, 4, 3, 4], False)):
+        assert _by_cell(np.array(column), cells) is wanted
 
 
 def test_words_in_an_expression_have_their_names() -> None:
