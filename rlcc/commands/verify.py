@@ -13,6 +13,7 @@ SOLVERS = ("bitwuzla", "cvc5")
 @click.argument("firmware", type=FOLDER)
 @model_options("emulate", "profile", "compiler", "optimise", flags={"optimise": ("--optimise", "--opt")})
 @click.option("--bound", is_flag=True, help="Prove only safety and a cycle bound. Supports loops.")
+@click.option("--adapter", is_flag=True, help="Prove only the device's adapter. Targets: doca-pcc, connectx6dx.")
 @click.option("--out", type=FOLDER, help="Output file: the certificate, with the solver's questions next to it.")
 @click.option("--check", "certificate", type=FOLDER, help="Check this certificate of FIRMWARE, without a proof.")
 @click.option("--solver", type=click.Choice(SOLVERS), default=SOLVERS[0], show_default=True, help="Solver of --check.")
@@ -62,6 +63,10 @@ def command() -> None:
 
     --bound proves safety and a cycle bound only, not the results. It follows the loops of quantised networks iteration
     by iteration, with ranges of words. Exit code 1: the ranges are too wide.
+
+    --adapter proves the adapter's machine code for a device, with the decision as an arbitrary function: the rate, the
+    flow's counters and the questions to the decision are as specified for every event. The default profile is then
+    bluefield3-proxy.
 
     --properties decides each property of a FILE, or all known ones. A property of a FILE that does not hold is a
     failure. If --out is given, the properties become claims of the certificate.

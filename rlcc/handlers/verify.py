@@ -19,6 +19,7 @@ from rlcc.commands.model_options import given
 from rlcc.commands.options import given_flags, not_within
 from rlcc.gate.emission_check import emitted
 from rlcc.gate.rv64 import runs_rv64
+from rlcc.handlers import verify_adapter
 from rlcc.recipe import EmulateOptions, load_recipe, teacher_path
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def handle(
     compiler: str | None,
     optimise: str | None,
     bound: bool,
+    adapter: bool,
     out: Path | None,
     certificate: Path | None,
     solver: str,
@@ -59,7 +61,12 @@ def handle(
 ) -> int:
     context = click.get_current_context()
     chosen = {"profile": profile, "compiler": compiler, "optimise": optimise}
-    said = given_flags(*context.params).keys()
+    flags = given_flags(*context.params)
+    said = flags.keys()
+    if adapter:
+        if others := said - {"firmware", "adapter", "profile", "compiler", "optimise", "foreign"}:
+            raise InputError(f"--adapter proves the adapter alone; leave out {flags[min(others)]}")
+        return verify_adapter.prove(emitted(firmware, foreign=foreign), chosen)
     if recipe_file is not None and (certificate is not None or bound):
         raise InputError("--recipe says what is to be proved; leave it out with --check and --bound")
     if certificate is not None:

@@ -170,7 +170,7 @@ MUTANTS = {
     "assembly": ('found == "asm"', "False", "asm();"),
     "the compiler's own words": ('found[0] == "_"', "False", "__asm__();"),
     "any directive": ("if read is None or", "if", '#pragma GCC dependency "/etc/passwd"'),
-    "any header": (r"<stdint\.h>", "<.*>", "#include </etc/passwd>"),
+    "any header": (r"<(?:stdint|stddef|doca_pcc_dev\w*)\.h>", "<.*>", "#include </etc/passwd>"),
     "any file": (r"\w+\.(?:c|h|inc)", "[^\"]+", '#include "/etc/passwd"'),
     "words pasted": (' or line.count("#") > 1', "", "#define A a ## sm"),
     "a comment before a directive": ("\" \" if kind == \"comment\"", "found if kind == \"comment\"",

@@ -83,7 +83,7 @@ def _read_event(unknowns: Unknowns, policy: PolicyFacts) -> Model:
             call.record(f"read event context[{n}]", call.word(0, 4 * n))
         for n, name in enumerate(policy.event):
             call.record(f"read event zeroed {name}", call.word(2, 4 * n))
-            call.write(2, 4 * n, unknowns.u32(f"told.{name}"))
+            call.write(2, 4 * n, unknowns.u32(f"told.{name}").word)
         return unknowns.returned("is response")
 
     return model

@@ -147,8 +147,8 @@ def _internal(context: Sequence[U32], own: dict[str, U32]) -> Model:
         for n, name in enumerate(POINTERS):
             call.points_to(n, name)
         for n, word in enumerate(context):
-            call.write(0, 4 * n, word)
+            call.write(0, 4 * n, word.word)
         for n, name in enumerate(RESULT_NAMES):
-            call.write(3, 4 * n, own[name])
+            call.write(3, 4 * n, own[name].word)
 
     return model

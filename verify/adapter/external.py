@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from verify.adapter.policy import WORD
-from verify.adapter.values import U32
 from verify.code.failures import Refused
 from verify.rv64.decoder import SP, Rv64Instruction
 from verify.rv64.graph import Place, following
@@ -46,14 +45,17 @@ class ExternalCall:
         self.record(name, words.add(self.slots[record_slot(name)], words.number(1)))
 
     def word(self, n: int, offset: int) -> MachineWord:
-        """Returns the 32-bit word that the function reads behind argument ``n``."""
+        """Returns the 32-bit word that the function reads behind argument ``n``: of a structure, or a constant."""
+        constants, to = self.walk.constants, self.argument(n)
+        if to.constant and not to.base and to.signed + offset in range(constants.low, constants.high - WORD + 1, WORD):
+            return constants.read(self.walk.words.number(to.signed + offset), WORD, False)
         base, at = self._place(n, offset, store=False)
         return read(self.walk.words, self.slots, self.i.address, base, at, WORD, False)
 
-    def write(self, n: int, offset: int, value: U32) -> None:
+    def write(self, n: int, offset: int, word: MachineWord) -> None:
         """Stores a 32-bit word behind argument ``n``, as the function does."""
         base, at = self._place(n, offset, store=True)
-        self.slots = written(self.walk.words, self.slots, (base, at, WORD), value.word)
+        self.slots = written(self.walk.words, self.slots, (base, at, WORD), word)
 
     def _place(self, n: int, offset: int, store: bool) -> tuple[str, int]:
         to = self.argument(n)

@@ -22,6 +22,7 @@ from verify.adapter.build import AdapterBuild, build_adapter
 from verify.adapter.connectx6dx import ConnectX6Dx
 from verify.adapter.doca_pcc import DocaPcc
 from verify.adapter.external import AdapterWalk, ExternalCall, Model
+from verify.adapter.libc import LIBRARY
 from verify.adapter.policy import policy_of
 from verify.adapter.transition import Due, ProvedDevice, Transition
 from verify.adapter.values import SAMPLES, Unknowns
@@ -93,7 +94,7 @@ def prove_sources(firmware: Firmware, sources: Sources, tools: Toolchain) -> Ada
     build = build_adapter(sources, device.entry, tools)
     try:
         for unknowns, transition in device.transitions(policy_of(firmware)):
-            models = {firmware.named(name): model for name, model in transition.models.items()}
+            models = LIBRARY | {firmware.named(name): model for name, model in transition.models.items()}
             _Case(build, unknowns, transition, models, proof).run()
     except _Different as error:
         proof.verdict, proof.text, proof.example = "refuted", str(error), error.example

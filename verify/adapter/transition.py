@@ -101,9 +101,9 @@ def decided(
             for k, name in enumerate(words):
                 call.record(f"decision on {group}{name if group else f'flow[{name}]'}", call.word(n, WORD * k))
         for n, word in enumerate(answer):
-            call.write(0, WORD * n, word)
+            call.write(0, WORD * n, word.word)
         for n, name in enumerate(policy.action):
-            call.write(3, WORD * n, knobs[name])
+            call.write(3, WORD * n, knobs[name].word)
         return None if policy.action else unknowns.returned(f"answer.{RATE}")
 
     transition.models["rlcc_decide"] = model

@@ -34,11 +34,12 @@ def test_a_connectx6dx_adapter_is_proved(compiler, student, firmware):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("student", ["once", "all-once"])
 @pytest.mark.parametrize("target", ["doca-pcc", "connectx6dx"])
 @pytest.mark.parametrize("opt", ["-O0", "-O1", "-O3", "-Os", "-Oz"])
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_every_optimisation_level_is_proved(compiler, opt, target, firmware):
-    proof = proved(firmware("once", target), compiler=compiler, opt=opt)
+def test_every_optimisation_level_is_proved(compiler, opt, target, student, firmware):
+    proof = proved(firmware(student, target), compiler=compiler, opt=opt)
     assert (proof.verdict, proof.text) == ("proved", "")
 
 
