@@ -42,8 +42,10 @@ class Sum:
 class Walk:
     """``visits[feature]``: how often (relative) the feature lay between its neighbouring ``borders[feature]``, where
     that was measured; empty where not. ``ranks``: of a feature the thresholds that somebody besides asks how many of it
-    is above; ``places``: features that are such a rank, at least 0, and few. ``cells``: how many the features of the
-    program's trees have together, where this walks only some of the trees; 0 where it walks all."""
+    is above; ``places``: features that are such a rank, at least 0, and few.
+
+    ``cells``: how many the features of the program's trees have together, where this walks only some of the trees; 0
+    where it walks all."""
 
     features: tuple[Feature, ...]
     trees: tuple[Node, ...]

@@ -135,8 +135,8 @@ class Watcher(Joiner):
 
     def _apart(self, view: View, names: dict[int, int], cells: list[_Cells]) -> bool:
         """Whether lanes know different things of what the function leaves otherwise than by the trees, and not only
-        because they are in different cells: that a value is below what it is compared with or far above it, or that a
-        phase is one of two. Nothing that is told would say it."""
+        because they are in different cells. One may know that a value is below what it is compared with and another
+        that it is far above, or that a phase is one of two. Nothing that is told would say it."""
         held = set(names.values()) | {int(column[0]) for column in view.lanes.values if not mixed(column)}
         atoms = set[int]().union(*(self.state.pool.atoms(word) for word in held))
         todo, wanted = list(self.program.outputs), set[int]()
