@@ -9,9 +9,6 @@ from verify.rv64.words import XLEN
 from verify.terms.bits import BitTerms
 
 SAMPLES, SEED = 256, 7
-KEPT_TERMS: list[BitTerms] = []
-"""Makers of the terms of all proofs in this process: no term may outlive its maker, and what is in a circle is freed in
-any order. They hold no term themselves."""
 BITS = 32
 
 
@@ -83,7 +80,6 @@ class Unknowns:
     found: dict[str, MachineWord] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        KEPT_TERMS.append(self.bits)
         self.words = AdapterWords(self.bits)
         self.random = np.random.default_rng(SEED)
 

@@ -7,6 +7,9 @@ from bitwuzla import Kind, Term
 
 SECONDS = 120.0
 """Time limit of one question, seconds."""
+MANAGERS: list[bitwuzla.TermManager] = []
+"""Bitwuzla's own makers of terms, kept to the end of the process: 1 KiB each. No term may outlive its maker, and the
+collector frees what is in a circle in any order."""
 
 
 class LogicUndecided(Exception):
@@ -18,6 +21,7 @@ class BitTerms:
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self.manager = bitwuzla.TermManager()
+        MANAGERS.append(self.manager)
         self.seconds = seconds
         self.questions = 0
 
