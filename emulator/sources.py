@@ -30,10 +30,11 @@ PART = re.compile(
 )
 """``other``: an integer, a mark or blanks. What is no part (a backslash, a character constant, ``//``) is refused."""
 DIRECTIVE = re.compile(
-    r'[ \t]*#[ \t]*(?:include[ \t]+(?:"(?P<file>\w+\.(?:c|h|inc))"|<(?:stdint|stddef|doca_pcc_dev\w*)\.h>)'
+    r'[ \t]*#[ \t]*(?:include[ \t]+(?:"(?P<file>\w+\.(?:c|h|inc))"|<stdint\.h>)'
     r"|define[ \t]+[A-Za-z]\w*(?:[ \t(].*)?|ifn?def[ \t]+\w+|undef[ \t]+[A-Za-z]\w*|else|endif)[ \t]*",
     re.ASCII,
 )
+HEADER = re.compile(r"[ \t]*#[ \t]*include[ \t]+<(\w+\.h)>[ \t]*", re.ASCII)
 RESERVED = frozenset(("__cplusplus",))
 """Words that begin with an underscore are the compiler's own; emitted C asks one of them."""
 
@@ -64,8 +65,9 @@ class Sources:
             raise InputError(str(error).replace(str(place), str(self.folder))) from None
 
 
-def read_sources(artefact: Opened, main: str) -> Sources:
-    """The C file ``main`` of a folder with all that it includes, as they were hashed.
+def read_sources(artefact: Opened, main: str, headers: frozenset[str] = frozenset()) -> Sources:
+    """The C file ``main`` of a folder with all that it includes, as they were hashed. ``headers``: those of a
+    compiler or a device that it may name as well as <stdint.h>.
 
     InputError where a file is not of the folder, or has what emitted C never has.
     """
@@ -79,12 +81,12 @@ def read_sources(artefact: Opened, main: str) -> Sources:
         if name not in artefact.files:
             raise InputError(f"{folder / main} needs {name}, which is not in the folder's manifest; emit it again")
         texts[name] = artefact.contents[name]
-        waiting += checked(texts[name], str(folder / name))
+        waiting += checked(texts[name], str(folder / name), headers)
     return Sources(folder, main, texts)
 
 
-def checked(content: bytes, where: str) -> list[str]:
-    """The files that a C file includes; InputError where it has what emitted C never has."""
+def checked(content: bytes, where: str, headers: frozenset[str] = frozenset()) -> list[str]:
+    """The files that a C file includes, but for ``headers``; InputError where it has what emitted C never has."""
     if odd := ODD.search(content):
         raise InputError(f"{where} has the byte 0x{odd[0].hex()}, which rlcc never emits; emit the firmware again")
     text = SPLICE.sub("  ", content.decode("ascii"))
@@ -101,6 +103,7 @@ def checked(content: bytes, where: str) -> list[str]:
         code.append(" " if kind == "comment" else found.replace("#", "") if kind == "string" else found)
         at += len(found)
     lines = [line for line in "".join(code).split("\n") if "#" in line]
+    lines = [line for line in lines if not ((named := HEADER.fullmatch(line)) and named[1] in headers)]
     directives = [DIRECTIVE.fullmatch(line) for line in lines]
     strange += [line for line, read in zip(lines, directives, strict=True) if read is None or line.count("#") > 1]
     if strange:

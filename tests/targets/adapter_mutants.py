@@ -17,7 +17,7 @@ DOCA_PCC_ONCE = {
     "late answers reset what is counted": ("if (RLCC_DECIDED(&context->flow, &decided)) {", "if (1) {"),
     "late answers are counted as decisions": ("counted, RLCC_COUNT_LATE, 1U", "counted, RLCC_COUNT_DECISIONS, 1U"),
 }
-"""Of a policy that decides at most once a round trip."""
+"""The same for a policy that decides at most once a round trip."""
 CONNECTX6DX = {
     "counts of the last event alone": (
         "memory.context.nack_count += event.nack_count",

@@ -4,11 +4,10 @@ The integrator's ``rlcc_read_event`` says what an event adds. It gets the contex
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from verify.adapter.external import ExternalCall, Model
 from verify.adapter.policy import PolicyFacts
-from verify.adapter.transition import Transition, decided
+from verify.adapter.transition import ProvedDevice, Transition, decided
 from verify.adapter.values import Unknowns
 from verify.rv64.values import MachineWord
 
@@ -17,17 +16,9 @@ RTT_REQ, RATE_SHIFT, RATE_MASK = 1, 8, 0xFFFFFF
 """Bit fields of the first word of the results: ask for a probe, and the rate in the upper 24 bits."""
 
 
-@dataclass(frozen=True)
-class ConnectX6Dx:
-    """The device of the target connectx6dx."""
-
-    target: str = "connectx6dx"
-    source: str = "rlcc_rl_algo.c"
-    entry: str = "rl_algo"
-
-    def transitions(self, policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
-        unknowns = Unknowns()
-        return [(unknowns, _transition(policy, unknowns))]
+def transitions(policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
+    unknowns = Unknowns()
+    return [(unknowns, _transition(policy, unknowns))]
 
 
 def _transition(policy: PolicyFacts, unknowns: Unknowns) -> Transition:
@@ -87,3 +78,6 @@ def _read_event(unknowns: Unknowns, policy: PolicyFacts) -> Model:
         return unknowns.returned("is response")
 
     return model
+
+
+CONNECTX6DX = ProvedDevice("connectx6dx", "rlcc_rl_algo.c", "rl_algo", transitions)

@@ -5,12 +5,11 @@ the host's tool has set or none, and counters to count in or none.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from verify.adapter.external import ExternalCall, Model
 from verify.adapter.policy import PolicyFacts
-from verify.adapter.transition import Transition, decided
+from verify.adapter.transition import ProvedDevice, Transition, decided
 from verify.adapter.values import U32, Unknowns
 from verify.rv64.values import MachineWord
 
@@ -26,20 +25,12 @@ KEPT_COUNTERS = ("cnp_count", "nack_count", "sent_bytes")
 """Counters that the device can tell."""
 
 
-@dataclass(frozen=True)
-class DocaPcc:
-    """The device of the target doca-pcc."""
-
-    target: str = "doca-pcc"
-    source: str = "rlcc_doca_pcc.c"
-    entry: str = "doca_pcc_dev_user_algo"
-
-    def transitions(self, policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
-        cases = []
-        for tuned, counted in product((True, False), repeat=2):
-            unknowns = Unknowns()
-            cases.append((unknowns, _transition(policy, unknowns, tuned, counted)))
-        return cases
+def transitions(policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
+    cases = []
+    for tuned, counted in product((True, False), repeat=2):
+        unknowns = Unknowns()
+        cases.append((unknowns, _transition(policy, unknowns, tuned, counted)))
+    return cases
 
 
 def _transition(policy: PolicyFacts, unknowns: Unknowns, tuned: bool, counted: bool) -> Transition:
@@ -152,3 +143,10 @@ def _internal(context: Sequence[U32], own: dict[str, U32]) -> Model:
             call.write(3, 4 * n, own[name].word)
 
     return model
+
+
+SDK = ("doca_pcc_dev.h", "doca_pcc_dev_algo_access.h", "doca_pcc_dev_event.h")
+"""Headers of the device's SDK, which the C names and a build without the SDK passes over."""
+DOCA_PCC = ProvedDevice(
+    "doca-pcc", "rlcc_doca_pcc.c", "doca_pcc_dev_user_algo", transitions, frozenset(("stddef.h", *SDK))
+)

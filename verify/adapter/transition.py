@@ -1,8 +1,7 @@
 """One event of a device: what the adapter gets, and what it must leave and hand over."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from verify.adapter.external import ExternalCall, Model, record_slot
 from verify.adapter.policy import WORD, PolicyFacts
@@ -50,21 +49,18 @@ class Transition:
             self.due.append(Due(name, record_slot(name), value))
 
 
-class ProvedDevice(Protocol):
-    """A device whose adapters can be proved."""
+@dataclass(frozen=True)
+class ProvedDevice:
+    """A device whose adapters can be proved: its target, the adapter's C file and the function that an event calls.
 
-    @property
-    def target(self) -> str: ...
+    ``transitions``: the cases of a policy that are proved one after the other, with their inputs; ``headers``: those
+    that the C file may name besides the firmware's own."""
 
-    @property
-    def source(self) -> str:
-        """Returns the adapter's C file."""
-
-    @property
-    def entry(self) -> str: ...
-
-    def transitions(self, policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
-        """Returns the cases that are proved one after the other, with their inputs."""
+    target: str
+    source: str
+    entry: str
+    transitions: Callable[[PolicyFacts], Sequence[tuple[Unknowns, Transition]]]
+    headers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

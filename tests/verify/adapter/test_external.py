@@ -56,7 +56,7 @@ def case_of(before: str, after: str, folder: Path) -> tuple[_Case, AdapterProof]
     instructions = [line for line in lines if line and not line.startswith(".")]
     place = instructions.index("CALL")
     text = "\n".join(lines).replace("CALL", CALL.format(back=4 * (place - 1)))
-    unknowns, proof = Unknowns(), AdapterProof("by hand", "entry", "none")
+    unknowns, proof = Unknowns(), AdapterProof("by hand", "entry")
     word, answer = unknowns.u32("word"), unknowns.u32("answer")
     transition = Transition([unknowns.words.pointer("context")])
     transition.add("context", [word], written=True)

@@ -31,7 +31,7 @@ def case_of(name, instructions, folder):
     transition.leave("context", dict(zip("abcd", after, strict=True)))
     text = CODE.format("; ".join(instructions), 4 * (len(instructions) + 1))
     build = AdapterBuild(image_of(assembled(text, folder)), BASE, {BASE + 4: name}, 64)
-    return _Case(build, unknowns, transition, LIBRARY, AdapterProof("by hand", "entry", "none"))
+    return _Case(build, unknowns, transition, LIBRARY, AdapterProof("by hand", "entry"))
 
 
 @pytest.mark.parametrize(

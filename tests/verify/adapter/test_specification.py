@@ -4,7 +4,7 @@ Slow: all but two.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import pytest
 from adapter_mutants import CONNECTX6DX, DOCA_PCC, DOCA_PCC_ONCE
@@ -26,32 +26,18 @@ NEEDED = [
 ]
 
 
-@dataclass(frozen=True)
-class Without:
-    """A device whose specification leaves out the outputs whose names begin so."""
+def without(device: ProvedDevice, start: str) -> ProvedDevice:
+    """The device whose specification leaves out the outputs whose names begin so."""
 
-    device: ProvedDevice
-    start: str
-
-    @property
-    def target(self) -> str:
-        return self.device.target
-
-    @property
-    def source(self) -> str:
-        return self.device.source
-
-    @property
-    def entry(self) -> str:
-        return self.device.entry
-
-    def transitions(self, policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
-        cases = self.device.transitions(policy)
+    def transitions(policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
+        cases = device.transitions(policy)
         for _, transition in cases:
-            kept = [due for due in transition.due if not due.name.startswith(self.start)]
+            kept = [due for due in transition.due if not due.name.startswith(start)]
             assert len(kept) < len(transition.due) or "counters" not in transition.structures
             transition.due = kept
         return cases
+
+    return replace(device, transitions=transitions)
 
 
 @pytest.mark.slow_except("doca-pcc decision on event.", "connectx6dx results.credits")
@@ -61,5 +47,5 @@ def test_a_specification_without_an_output_lets_a_broken_adapter_pass(
 ):
     made = firmware(student, target)
     assert proved(made, edit).verdict == "refuted"
-    monkeypatch.setattr(prove, "DEVICES", tuple(Without(device, start) for device in prove.DEVICES))
+    monkeypatch.setattr(prove, "DEVICES", tuple(without(device, start) for device in prove.DEVICES))
     assert proved(made, edit).verdict == "proved"
