@@ -27,7 +27,7 @@ from decision.ir.rewrite import needed
 INLINE = (Op.CONST, Op.GT, Op.EQ)
 PHASE = "phase"
 """Name of a node that is a phase; others begin with it and an underscore."""
-OWN = ("leaves", "place")
+OWN = ("leaves", "place", "row")
 """Names that a walk declares for itself."""
 
 
@@ -232,6 +232,10 @@ class Printer:
             case Op.SHR:
                 wide = type_of(args[0]) if args[0].high >= 2**31 else U32
                 return self._cast(number, f"{self._value(node.args[0], wide)} >> {node.imm}U", wide, here)
+            case Op.MASK:
+                wide = type_of(args[0])
+                mask = literal((1 << node.imm) - 1, wide)
+                return self._cast(number, f"{self._value(node.args[0], wide)} & {mask}", wide, here)
             case Op.WRAP_SUB if node.args[1] in self._within:  # less a negated one: a sum that may wrap
                 return f"{self._value(node.args[0], U32)} + {self._value(args[1].args[1], U32)}"
             case Op.WRAP_SUB:

@@ -126,6 +126,8 @@ class _Expansion:
                 return wires.shl(a[0], node.imm)
             case Op.SHR:
                 return wires.slice(a[0], node.imm)
+            case Op.MASK:
+                return wires.slice(a[0], 0, node.imm)
             case Op.GT:
                 return wires.gt(*a)
             case Op.EQ:

@@ -71,6 +71,8 @@ def trace(
                 v = a[0] << node.imm
             case Op.SHR:
                 v = a[0] >> node.imm
+            case Op.MASK:
+                v = a[0] & ((1 << node.imm) - 1)
             case Op.WRAP_SUB:
                 v = (a[0] - a[1]) & 0xFFFFFFFF
             case Op.MUL_SHR:

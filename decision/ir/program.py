@@ -50,7 +50,8 @@ class Op(IntEnum):
     SELECT = 15  # a ? b : c
     TABLE = 16  # tables[imm][a]
     TREES = 17  # output imm of the forest over args
-    NETWORK = 18  # result imm of the network over args
+    MASK = 18  # a mod 2^imm, a >= 0
+    NETWORK = 19  # result imm of the network over args
 
 
 class NetworkForm(Protocol):
@@ -233,6 +234,8 @@ class ProgramBuilder:
                 return min(products), max(products)
             case Op.SHL | Op.SHR if r[0][0] >= 0 and 0 <= imm < 64:
                 return (r[0][0] << imm, r[0][1] << imm) if op is Op.SHL else (r[0][0] >> imm, r[0][1] >> imm)
+            case Op.MASK if r[0][0] >= 0 and 0 <= imm < 64:
+                return r[0] if r[0][1] < 1 << imm else (0, (1 << imm) - 1)
             case Op.WRAP_SUB if min(r[0][0], r[1][0]) >= 0 and max(r[0][1], r[1][1]) <= U32_MAX:
                 return 0, U32_MAX
             case Op.MUL_SHR if r[0][0] >= 0 and r[1][0] >= 0 and r[0][1] * r[1][1] <= UINT64_MAX and 0 <= imm < 64:
@@ -268,6 +271,6 @@ class ProgramBuilder:
 
 _ARITY = {
     Op.CONST: 0, Op.EVENT: 0, Op.PARAM: 0, Op.STATE: 0,
-    Op.ADD: 2, Op.SUB: 2, Op.MUL: 2, Op.SHL: 1, Op.SHR: 1, Op.WRAP_SUB: 2, Op.MUL_SHR: 2,
+    Op.ADD: 2, Op.SUB: 2, Op.MUL: 2, Op.SHL: 1, Op.SHR: 1, Op.MASK: 1, Op.WRAP_SUB: 2, Op.MUL_SHR: 2,
     Op.MIN: 2, Op.MAX: 2, Op.GT: 2, Op.EQ: 2, Op.SELECT: 3, Op.TABLE: 1,
 }  # fmt: skip

@@ -157,7 +157,7 @@ void bind_deciders(nb::module_ &m) {
   nb::class_<ProgramNode>(m, "ProgramNode")
       .def("__init__",
            [](ProgramNode *self, int op, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::int64_t imm) {
-             if (op < 0 || op > static_cast<int>(Op::trees))
+             if (op < 0 || op > static_cast<int>(Op::mask))
                throw std::invalid_argument("unknown operator");
              new (self) ProgramNode{static_cast<Op>(op), a, b, c, imm};
            });

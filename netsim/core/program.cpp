@@ -20,7 +20,7 @@ Program::Program(ProgramConfig config, std::uint32_t signals, std::size_t params
   require(has(config_.multiplier_node) && has(config_.made_node));
   for (std::size_t i = 0; i < config_.nodes.size(); ++i) {
     const ProgramNode &n = config_.nodes[i];
-    require(n.op <= Op::trees);
+    require(n.op <= Op::mask);
     require(n.op <= Op::state || (n.a < i && n.b < i && n.c < i) || n.op == Op::trees);
     const auto index = static_cast<std::uint64_t>(n.imm);
     if (n.op == Op::event)
@@ -31,7 +31,7 @@ Program::Program(ProgramConfig config, std::uint32_t signals, std::size_t params
       require(index < fields());
     if (n.op == Op::table)
       require(index < config_.tables.size() && !config_.tables[index].empty());
-    if (n.op == Op::shl || n.op == Op::shr || n.op == Op::mul_shr)
+    if (n.op == Op::shl || n.op == Op::shr || n.op == Op::mul_shr || n.op == Op::mask)
       require(index < 64);
     if (n.op == Op::trees) {
       require(index < config_.bias.size());
@@ -136,6 +136,9 @@ void Program::run(Words event, const std::uint32_t *params, const std::int64_t *
       break;
     case Op::shr:
       v = a >> n.imm;
+      break;
+    case Op::mask:
+      v = a & ((std::int64_t{1} << n.imm) - 1);
       break;
     case Op::wrap_sub:
       v = static_cast<std::uint32_t>(ua - ub);

@@ -28,7 +28,8 @@ enum class Op : std::uint8_t { // the numbers of decision.ir.program.Op
   eq,
   select,
   table,
-  trees
+  trees,
+  mask
 };
 
 struct ProgramNode {

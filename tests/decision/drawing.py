@@ -129,7 +129,7 @@ def drawn_programs(draw: st.DrawFn, *, nodes: int = 40) -> Program:
         args = tuple(draw(operand) for _ in range(_ARITY[op]))
         if op is Op.CONST:
             imm = draw(st.one_of(st.integers(-4, 70), st.integers(-(2**63), 2**63 - 1)))
-        elif op in (Op.SHL, Op.SHR, Op.MUL_SHR):
+        elif op in (Op.SHL, Op.SHR, Op.MASK, Op.MUL_SHR):
             imm = draw(st.integers(0, 63))
         else:
             imm = 0
@@ -147,7 +147,7 @@ def drawn_programs(draw: st.DrawFn, *, nodes: int = 40) -> Program:
 
 _ARITY = {
     **dict.fromkeys((Op.CONST,), 0),
-    **dict.fromkeys((Op.SHL, Op.SHR, Op.TABLE), 1),
+    **dict.fromkeys((Op.SHL, Op.SHR, Op.MASK, Op.TABLE), 1),
     **dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.WRAP_SUB, Op.MUL_SHR, Op.MIN, Op.MAX, Op.GT, Op.EQ), 2),
     **dict.fromkeys((Op.SELECT, Op.TREES), 3),
 }

@@ -21,12 +21,12 @@ TRIES = 12
 EDGES = (INT64_MIN, INT64_MAX, -(2**32), 2**32, INT32_MIN, INT32_MIN - 1, INT32_MAX, INT32_MAX + 1, U32_MAX, -1, 0, 1)
 ARITY = {
     **dict.fromkeys((Op.CONST, Op.EVENT, Op.PARAM, Op.STATE), 0),
-    **dict.fromkeys((Op.SHL, Op.SHR, Op.TABLE), 1),
+    **dict.fromkeys((Op.SHL, Op.SHR, Op.MASK, Op.TABLE), 1),
     **dict.fromkeys((Op.SELECT, Op.TREES), 3),
 }
 """Others take two."""
 LEGAL: dict[Op, Callable[[Node], bool]] = {
-    **dict.fromkeys((Op.SHL, Op.SHR, Op.MUL_SHR), lambda n: n.low >= 0),
+    **dict.fromkeys((Op.SHL, Op.SHR, Op.MASK, Op.MUL_SHR), lambda n: n.low >= 0),
     Op.WRAP_SUB: lambda n: n.low >= 0 and n.high <= U32_MAX,
 }
 
@@ -96,6 +96,8 @@ def _immediate(rng: Random, b: ProgramBuilder, op: Op) -> int:
         return between(rng, INT64_MIN, INT64_MAX)
     if op is Op.MUL_SHR:
         return rng.choice((1, 2, 4, 31, 32, 33, 63, rng.randrange(64)))
+    if op is Op.MASK:
+        return rng.choice((0, 5, 31, 32, 33, 48, 63, rng.randrange(64)))
     return rng.randrange(most.get(op, 1))
 
 

@@ -35,7 +35,7 @@ SAVED = (SP, 3, 4, 8, 9, *range(18, 28))
 REGISTER = re.compile(r"x([1-9]|[12][0-9]|3[01])")
 MEMORY = re.compile(r"(frame|context|action)([+-][0-9]{1,6}):([124])")
 EQUAL = re.compile(r"\(eq node\.([0-9]{1,9}) (.+)\)")
-DEFINED = (Op.ADD, Op.SUB, Op.WRAP_SUB, Op.SHL, Op.SHR, Op.MIN, Op.MAX, Op.GT, Op.EQ, Op.SELECT)
+DEFINED = (Op.ADD, Op.SUB, Op.WRAP_SUB, Op.SHL, Op.SHR, Op.MASK, Op.MIN, Op.MAX, Op.GT, Op.EQ, Op.SELECT)
 """Operators whose meaning is added to what is known behind a cut: those that a solver decides quickly."""
 MAX_OPERATORS = 8
 WRITTEN = ("context", "action")

@@ -183,6 +183,9 @@ class Meaning:
             case Op.SHR:
                 inner = self.value(args[0])
                 return make("bvlshr", inner, const(imm, inner.width))
+            case Op.MASK:
+                inner = self.value(args[0])
+                return make("bvand", inner, const((1 << imm) - 1, inner.width))
             case Op.MIN | Op.MAX:
                 a, b = args
                 greater = self._greater(a, self.wide(b), b), self._greater(b, self.wide(a), a)

@@ -359,6 +359,11 @@ class Pool:
             if self.op(a) == "sra" and self.operands(a)[1] == 31:
                 return self.sum(0, ((self.make("srl", self.operands(a)[0], 31), b),))
             return self.sum(0, ((a, -b),))
+        if op == "and" and self.op(a) == "linear":
+            constant, terms = self.linear(a)
+            factor = terms[0][1]
+            if not constant and len(terms) == 1 and factor & (factor - 1) == 0:  # shifted, then masked: the other way
+                return self.sum(0, ((self._bits("and", terms[0][0], b >> factor.bit_length() - 1), factor),))
         step = b & -b
         if op == "and" and b == MODULUS - step:  # low bits dropped: shifted out and back
             return self.sum(0, ((self.make("srl", a, step.bit_length() - 1), step),))

@@ -191,37 +191,65 @@ def _note(state: State, lanes: Lanes, rows: Ints, word: int, low: Ints, high: In
 def split_addresses(state: State, lanes: Lanes, address: Ints, step: int) -> tuple[Lanes, Ints]:
     """Lanes in each of which the address is plain: a look-up at a computed index becomes one lane an entry.
 
-    ``step``: bytes of an entry. Only addresses that are a simple function of one word with few values are split.
+    ``step``: bytes of an entry. Only addresses that are a simple function of words with few values are split: of a sum
+    of several words first by one of them after the other.
     """
-    parts: list[_Part] = []
-    fixed: list[Ints] = []
-    for word in np.unique(address):
-        rows = np.flatnonzero(address == word)
-        if address_of(state, int(word)) is not None or simple(state.pool, int(word)) == word:
-            parts.append(_Part(rows, np.ones(len(rows), dtype=bool)))
-            fixed.append(np.full(len(rows), word, dtype=np.int64))
+    pool, more = state.pool, True
+    while more:
+        more = False
+        made: list[tuple[int, _Part]] = []
+        for word in map(int, np.unique(address)):
+            rows = np.flatnonzero(address == word)
+            term = _term(state, word)
+            if term is not None:
+                more = True
+                rest = pool.sum(0, ((word, 1), (term[0], -term[1])))
+                by_value = _by_value(state, lanes, term[0], rows, *pool.range(term[0]))
+                made += [(pool.sum(value * term[1], ((rest, 1),)), part) for value, part in by_value]
+            elif address_of(state, word) is not None or simple(pool, word) == word:
+                made.append((word, _Part(rows, np.ones(len(rows), dtype=bool))))
+            else:
+                low, high = pool.range(word)
+                end = state.constants[0] + len(state.constants[1]) + step
+                low, high = max(low, state.constants[0] - step), min(high, end)
+                if high - low > MAX_ENTRIES * step:
+                    raise Refused("load-address", 0, f"a look-up at {pool.text(word)} has too many cases")
+                made += _by_value(state, lanes, word, rows, low, high)
+        lanes, _ = _gathered(state, lanes, [part for _, part in made], len(lanes))
+        address = np.concatenate([np.full(len(part.rows), value, dtype=np.int64) for value, part in made])
+    return lanes, address
+
+
+def _by_value(state: State, lanes: Lanes, word: int, rows: Ints, low: int, high: int) -> list[tuple[int, _Part]]:
+    """The lanes of these rows by the value of a word; it has no other than ``low`` to ``high``."""
+    base, _ = preimage(state.pool, word, [(0, (1 << 32) - 1)])
+    row = state.base(base)
+    state.widen(lanes)
+    covered = np.zeros(len(rows), dtype=np.int64)
+    width = lanes.high[row, rows] - lanes.low[row, rows] + 1
+    made = []
+    for value in range(low, high + 1):
+        holds = truth(state.pool, "eq", word, value)
+        if holds is None:
             continue
-        low, high = state.pool.range(int(word))
-        low, high = max(low, state.constants[0] - step), min(high, state.constants[0] + len(state.constants[1]) + step)
-        if high - low > MAX_ENTRIES * step:
-            raise Refused("load-address", 0, f"a look-up at {state.pool.text(int(word))} has too many cases")
-        covered = np.zeros(len(rows), dtype=np.int64)
-        base, _ = preimage(state.pool, int(word), [(0, (1 << 32) - 1)])
-        row = state.base(base)
-        state.widen(lanes)
-        width = lanes.high[row, rows] - lanes.low[row, rows] + 1
-        for value in range(low, high + 1):
-            holds = truth(state.pool, "eq", int(word), value)
-            if holds is None:
-                continue
-            for first, last, true in holds.pieces:
-                a, b = np.maximum(lanes.low[row, rows], first), np.minimum(lanes.high[row, rows], last)
-                at = (a <= b) & true
-                if at.any():
-                    covered[at] += (b - a + 1)[at]
-                    parts.append(_Part(rows[at], np.ones(int(at.sum()), dtype=bool), row, a[at], b[at]))
-                    fixed.append(np.full(int(at.sum()), value, dtype=np.int64))
-        if (covered != width).any():
-            raise Refused("load-outside", 0, f"a look-up at {state.pool.text(int(word))} may leave the constants")
-    new, _ = _gathered(state, lanes, parts, len(lanes))
-    return new, np.concatenate(fixed)
+        for first, last, true in holds.pieces:
+            a, b = np.maximum(lanes.low[row, rows], first), np.minimum(lanes.high[row, rows], last)
+            at = (a <= b) & true
+            if at.any():
+                covered[at] += (b - a + 1)[at]
+                made.append((value, _Part(rows[at], np.ones(int(at.sum()), dtype=bool), row, a[at], b[at])))
+    if (covered != width).any():
+        raise Refused("load-outside", 0, f"a look-up at {state.pool.text(word)} may leave the constants")
+    return made
+
+
+def _term(state: State, word: int) -> tuple[int, int] | None:
+    """The term of a sum of several that has the fewest values, and its factor; None where the word is no address in
+    question, or a term has more values than a table has entries."""
+    if word < FIRST or address_of(state, word) is not None:
+        return None
+    _, terms = state.pool.linear(word)
+    spans = [high - low for low, high in (state.pool.range(part) for part, _ in terms)]
+    if len(terms) < 2 or max(spans) > MAX_ENTRIES:
+        return None
+    return terms[spans.index(min(spans))]

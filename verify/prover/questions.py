@@ -228,6 +228,8 @@ class Writer:
                 return f"(bv{node.op.name.lower()} {a} {b})"
             case Op.SHL | Op.SHR:
                 return f"({'bvshl' if node.op is Op.SHL else 'bvlshr'} {a} #x{node.imm:016x})"
+            case Op.MASK:
+                return f"(bvand {a} #x{(1 << node.imm) - 1:016x})"
             case Op.WRAP_SUB:
                 return f"(bvand (bvsub {a} {b}) #x00000000ffffffff)"
             case Op.MIN | Op.MAX:

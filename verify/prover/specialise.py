@@ -315,6 +315,9 @@ class View:
                 return shifted("sll", self.words(node.args[0]))
             case Op.SHR if node.imm < 32 and self.program.nodes[node.args[0]].high <= WORD:
                 return shifted("srl", self.words(node.args[0]))
+            case Op.MASK if node.imm < 32 and self.program.nodes[node.args[0]].high <= WORD:
+                mask = np.full(self.count, (1 << node.imm) - 1, dtype=np.int64)
+                return words(pool, "and", self.words(node.args[0]), mask)
             case Op.MUL_SHR if narrow and all(self.program.nodes[a].high <= WORD for a in node.args):
                 return self._product(node.args, node.imm)
             case Op.MIN | Op.MAX:
@@ -528,6 +531,9 @@ class View:
                 return a << node.imm, b << node.imm
             case Op.SHR:
                 return a >> node.imm, b >> node.imm
+            case Op.MASK:
+                mask, same = (1 << node.imm) - 1, a >> node.imm == b >> node.imm
+                return np.where(same, a & mask, 0), np.where(same, b & mask, mask)
             case Op.MIN | Op.MAX:
                 end = np.minimum if node.op is Op.MIN else np.maximum
                 least, most = end(a, c), end(b, d)

@@ -57,6 +57,8 @@ class OperatorTerms:
                 return bits.term(Kind.BV_SHL, [full(0), bits.number(node.imm, wide)])
             case Op.SHR:
                 return bits.term(Kind.BV_SHR, [full(0), bits.number(node.imm, wide)])
+            case Op.MASK:
+                return bits.term(Kind.BV_AND, [full(0), bits.number((1 << node.imm) - 1, wide)])
             case Op.MIN | Op.MAX:
                 greater = bits.term(Kind.BV_SGT, [full(0), full(1)])
                 first, second = (full(0), full(1)) if node.op is Op.MAX else (full(1), full(0))

