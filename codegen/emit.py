@@ -132,10 +132,8 @@ def ranked(body: Body, program: Program, options: Options) -> tuple[Program, Low
     # The model does not see registers: words that wait for a search to end, which small gains would pay for.
     least = WORTH * _price(best[1], options)
     offered = () if "ranks" in options.without else chains(program)
-    for kept in dict.fromkeys((offered, *((chain,) for chain in offered))):
-        if not kept:
-            continue
-        candidate = with_ranks(program, kept)
+    sets = [kept for kept in dict.fromkeys((offered, *((chain,) for chain in offered))) if kept]
+    for candidate in (with_ranks(program, kept, masked=masked) for kept in sets for masked in (False, True)):
         with suppress(InputError):  # no form keeps the limits
             lowered = body.lower(candidate, options)
             if (price := _price(lowered, options)) < least:

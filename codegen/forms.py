@@ -107,7 +107,7 @@ def lowered(
     cycles = sum(s.cycles for s in (*searches, *counts)) + (len(searches) - 1 if searches else 0) * engine.alu
     if direct is not None:
         factor = share(groups, direct)
-        cycles += engine.constant(walk.features[direct].high) + engine.taken  # it is cut to its range
+        cycles += _cut(walk, direct, engine)
         cycles += engine.alu * (1 if factor == 1 else 2 if factor & (factor - 1) == 0 else 2 + MULTIPLY)
     cycles += (sum(engine.look_up(len(g.columns)) for g in groups) + 2 * engine.alu) if groups else 0
     cycles += sum(engine.alu + engine.constant(rest) for group in groups for rest in group.rests if rest)
@@ -149,6 +149,13 @@ def table_of(tree: Node, questions: Sequence[tuple[int, int]], column: int) -> l
         return reached(node.above if answered else node.below, index)
 
     return [reached(tree, index) for index in range(1 << len(questions))]
+
+
+def _cut(walk: Walk, feature: int, engine: CostModel) -> int:
+    """Cycles to cut a feature to its range."""
+    if feature in walk.masked:
+        return engine.alu
+    return engine.constant(walk.features[feature].high) + engine.taken
 
 
 def _questions(node: SearchNode) -> int:

@@ -2,6 +2,7 @@
 
 static uint32_t place_action_1(const int32_t action_1) { .. }      a search: nested if-else, one word an interval
 static int32_t tree_03(const uint32_t congestion_q20) { .. }       a tree in branches that adds to one sum
+static int32_t leaf_delta(const int32_t *const row, ..) { .. }     the last search of one table: its ends load
 static const int16_t leaves[486] = { .. };                         joint tables, one behind the other
 place += place_action_1(action_1);
 trees += (int32_t)leaves[(place >> 9U) & 0x7FU];
@@ -24,6 +25,7 @@ sum_0 += (-52); sum_0_upper += 11;   ..   sum_0 += sum_0_upper * 4096;
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from codegen.ctypes99 import I32, RANGES, U32, U64, literal, type_for
@@ -39,6 +41,7 @@ Physical = Callable[[int, int], str]
 """From (feature, threshold) to the comparison ``feature > threshold`` in physical units, for the comment beside it."""
 
 COUNTED = "thresholds that it is above: what the context keeps"
+PLACE = "a field a table, in each what the feature adds to its index"
 UPPER = 12
 """Bits of an immediate: what a leaf adds of more goes to another word."""
 MAX_HALVED = 1 << 29
@@ -153,27 +156,12 @@ class TreePrinter:
         for search in self.lowered.counts:
             counted = ranks[search.placing.feature]
             lines.append(Statement(f"const uint32_t {counted} = {self._call(search, value)};", COUNTED))
-        for position, search in enumerate(self.lowered.searches):
-            call = self._call(search, value)
-            if search.placing.ranks:
-                counted = ranks[search.placing.feature]
-                lines.append(Statement(f"const uint64_t {counted}_and_place = {call};"))
-                lines.append(Statement(f"const uint32_t {counted} = (uint32_t)({counted}_and_place >> 32U);", COUNTED))
-                call = f"(uint32_t){counted}_and_place"
-            lines.append(
-                Statement(f"{self.place} += {call};")
-                if position
-                else Statement(
-                    f"uint32_t {self.place} = {call};", "a field a table, in each what the feature adds to its index"
-                )
-            )
-        if self.lowered.direct is not None:
-            added, factor = value(self.lowered.direct, U32), self.lowered.share
-            added = added if factor == 1 else f"{added} * {factor}U"
-            head = f"{self.place} +=" if self.lowered.searches else f"uint32_t {self.place} ="
-            lines.append(Statement(f"{head} {added};"))
         known: set[int] = set()
-        for number, group in enumerate(self.lowered.groups):
+        lines += self._placed(value, ranks)
+        if self._loading is not None:
+            lines += self._loaded(self._loading, names[0], value, ranks)
+            known.add(0)
+        for number, group in enumerate(() if self._loading else self.lowered.groups):
             lines += self._look_up(number, group, names, known)
         for column, name in enumerate(names):
             if column not in known:
@@ -189,6 +177,60 @@ class TreePrinter:
         for column, name in enumerate(names):
             lines += self._clamps(column, name)
         return lines
+
+    def _placed(self, value: Callable[[int, str], str], ranks: Mapping[int, str]) -> list[Statement]:
+        """Statements that add up the places of all features, but of that whose search loads: then the row behind them
+        is where it does."""
+        lines: list[Statement] = []
+
+        def add(term: str) -> None:
+            declared = any(line.code.startswith(f"uint32_t {self.place} =") for line in lines)
+            head, note = (f"{self.place} +=", "") if declared else (f"uint32_t {self.place} =", PLACE)
+            lines.append(Statement(f"{head} {term};", note))
+
+        for search in self.lowered.searches:
+            if search is self._loading:
+                continue
+            call = self._call(search, value)
+            if search.placing.ranks:
+                counted = ranks[search.placing.feature]
+                lines.append(Statement(f"const uint64_t {counted}_and_place = {call};"))
+                lines.append(Statement(f"const uint32_t {counted} = (uint32_t)({counted}_and_place >> 32U);", COUNTED))
+                call = f"(uint32_t){counted}_and_place"
+            add(call)
+        if self.lowered.direct is not None:
+            added, factor = value(self.lowered.direct, U32), self.lowered.share
+            add(added if factor == 1 else f"{added} * {factor}U")
+        if self._loading is not None:
+            ctype = ENTRY_TYPES[entry_bytes(self.lowered.array)]
+            lines.append(Statement(f"const {ctype} *const {self.name}row = &{self.name}leaves[{self.place}];"))
+        return lines
+
+    def _loaded(
+        self, search: Search, name: str, value: Callable[[int, str], str], ranks: Mapping[int, str]
+    ) -> list[Statement]:
+        """The sum, from the search that loads it."""
+        call, note = self._call(search, value), _trees(self.lowered.groups[0])
+        if not search.placing.ranks:
+            return [Statement(f"int32_t {name} = {call};", note)]
+        counted = ranks[search.placing.feature]
+        return [
+            Statement(f"const uint64_t {counted}_and_leaf = {call};"),
+            Statement(f"const uint32_t {counted} = (uint32_t)({counted}_and_leaf >> 32U);", COUNTED),
+            Statement(f"int32_t {name} = (int32_t)(uint32_t){counted}_and_leaf;", note),
+        ]
+
+    @cached_property
+    def _loading(self) -> Search | None:
+        """The last search if its ends load the only sum from the row of the feature that is its own place; None where a
+        look-up follows the searches. A rank shares the returned word with leaves that are not negative alone."""
+        lowered = self.lowered
+        if lowered.direct is None or len(lowered.groups) != 1 or not lowered.searches:
+            return None
+        (group,), last = lowered.groups, lowered.searches[-1]
+        if len(group.columns) != 1 or group.rests or (last.placing.ranks and min(group.entries) < 0):
+            return None
+        return last
 
     def _clamps(self, number: int, name: str) -> list[Statement]:
         total = self.lowered.walk.sums[number]
@@ -312,6 +354,8 @@ class TreePrinter:
         name = self.lowered.walk.features[feature].name
         used = self._with_divisors((feature,))
         parameters = tuple((self.types[f], self.lowered.walk.features[f].name) for f in used)
+        if search is self._loading:
+            return self._loading_search(search, name, parameters, used)
         body = ["    uint32_t word;", "", *self._ask(search, search.root, 1), "", "    return word;"]
         if search in self.lowered.counts:
             return Function(f"{self.name}rank_{name}", U32, parameters, used, tuple(body))
@@ -321,9 +365,23 @@ class TreePrinter:
             return Function(f"{self.name}place_{name}", U64, parameters, used, tuple(body))
         return Function(f"{self.name}place_{name}", U32, parameters, used, tuple(body))
 
+    def _loading_search(
+        self, search: Search, name: str, parameters: tuple[tuple[str, str], ...], used: tuple[int, ...]
+    ) -> Function:
+        ctype = ENTRY_TYPES[entry_bytes(self.lowered.array)]
+        parameters = ((f"{ctype} *const", "row"), *parameters)
+        nested = self._ask(search, search.root, 1)
+        if search.placing.ranks:
+            returned = "    return ((uint64_t)rank << 32U) | (uint64_t)(uint32_t)leaf;"
+            body = ("    int32_t leaf;", "    uint32_t rank;", "", *nested, "", returned)
+            return Function(f"{self.name}leaf_{name}", U64, parameters, used, body)
+        body = ("    int32_t leaf;", "", *nested, "", "    return leaf;")
+        return Function(f"{self.name}leaf_{name}", I32, parameters, used, body)
+
     def _call(self, search: Search, value: Callable[[int, str], str]) -> str:
         function = self._search(search)
-        return f"{function.name}({', '.join(value(f, self.types[f]) for f in function.features)})"
+        row = [f"{self.name}row"] if search is self._loading else []
+        return f"{function.name}({', '.join((*row, *(value(f, self.types[f]) for f in function.features)))})"
 
     def _with_divisors(self, used: Sequence[int]) -> tuple[int, ...]:
         """Features, and behind them those whose multiples some of them are compared with."""
@@ -342,7 +400,9 @@ class TreePrinter:
         pad = "    " * level
         if isinstance(node, Found):
             word, *rank = search.placing.ends[node.place]
-            return [f"{pad}word = 0x{word:X}U;", *(f"{pad}rank = {r}U;" for r in rank)]
+            row = _widened(f"row[{word}]", entry_bytes(self.lowered.array))
+            found = f"leaf = {row};" if search is self._loading else f"word = 0x{word:X}U;"
+            return [pad + found, *(f"{pad}rank = {r}U;" for r in rank)]
         assert isinstance(node, Ask)
         feature, threshold = search.placing.feature, search.placing.thresholds[node.border]
         first, second = (node.above, node.below) if node.first else (node.below, node.above)

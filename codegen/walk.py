@@ -42,7 +42,8 @@ class Sum:
 class Walk:
     """``visits[feature]``: how often (relative) the feature lay between its neighbouring ``borders[feature]``, where
     that was measured; empty where not. ``ranks``: of a feature the thresholds that somebody besides asks how many of it
-    is above; ``places``: features that are such a rank, at least 0, and few.
+    is above; ``places``: features that are such a rank, at least 0, and few; ``masked``: those of them that are cut to
+    their low bits.
 
     ``cells``: how many the features of the program's trees have together, where this walks only some of the trees; 0
     where it walks all."""
@@ -53,6 +54,7 @@ class Walk:
     visits: tuple["Histogram", ...] = ()
     ranks: tuple[tuple[int, tuple[int, ...]], ...] = ()
     places: frozenset[int] = frozenset()
+    masked: frozenset[int] = frozenset()
     cells: int = 0
 
     def columns(self, tree: Node) -> tuple[int, ...]:

@@ -134,7 +134,9 @@ def _walked(
     asked = {r.x: r.thresholds for r in counted_sums(program).values()} if first else {}
     counted = tuple((k, asked[a]) for k, a in enumerate(args) if a in asked)
     cells = 0 if alone else program.forest.combinations
-    walk = replace(walk, ranks=counted, places=frozenset(ranked_features(program)), cells=cells)
+    places = frozenset(ranked_features(program))
+    masked = frozenset(k for k in places if program.nodes[args[k]].op is not Op.MIN)
+    walk = replace(walk, ranks=counted, places=places, masked=masked, cells=cells)
     walk, args = _with_pairs(program, walk, args, counts)
     choice, dumps = lower(walk, options)
     # Only what is its own place has to be cut to its range: every threshold lies inside.

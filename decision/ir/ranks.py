@@ -1,18 +1,19 @@
 """Contexts that keep ranks: of a past value not the value, but how many of the trees' thresholds it is above.
 
     values   trees ask x_1 > 811, > 11535                     context.x_1 = x
-    ranks    trees ask min(x_1_rank, 2) > 0, > 1              context.x_1_rank = (x > 811) + (x > 11535)
+    ranks    trees ask x_1_rank mod 4 > 0, > 1                context.x_1_rank = (x > 811) + (x > 11535)
 
 ``with_values`` reads a program with ranks back, and what stands in the place of ratios (decision/ir/quotients.py) with
 it. The result decides the same, by induction over a flow's decisions:
 let r be the rank of v for each pair of fields (as 0 is of 0, for a new flow). Then v > threshold i exactly if r > i, so
 that the trees say the same and all else is the same; and what is written back is the rank of what is written back. A
-field that is used in another way, or written with something else, is no rank, and stays what it is. Nothing is claimed
-for a corrupted context, whose rank no value has: the program itself defines its meaning.
+field that is used in another way, or written with something else, is no rank, and stays what it is. A choice between
+ranks of the same thresholds is the rank of the choice between their values. Nothing is claimed for a corrupted context:
+the program itself defines what a rank means that no value has.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from decision.ir.forest import Branch, Forest, mapped
@@ -35,19 +36,77 @@ class Ranking:
     inner: frozenset[int]
 
 
+@dataclass(frozen=True)
+class Counted:
+    """Ranks of the same thresholds, in fields that are copied to each other or chosen between: the ``sums`` that are
+    written, by their nodes, and the ``selects`` that choose."""
+
+    sums: Mapping[int, Ranking]
+    selects: frozenset[int]
+    thresholds: tuple[int, ...]
+
+
 def rankings(program: Program) -> dict[int, Ranking]:
     """Returns the rankings by the node of the sum, for sums that only the context takes."""
+    return {n: ranking for own in _counted(program).values() for n, ranking in own.sums.items()}
+
+
+def choices_between(program: Program, number: int, ends: Container[int] = ()) -> tuple[list[int], list[int]]:
+    """Selects that give a node its value, the outermost first, and the values that they choose from, ``ends`` among
+    them."""
+    node = program.nodes[number]
+    if node.op is not Op.SELECT or number in ends:
+        return [], [number]
+    inner = [choices_between(program, a, ends) for a in node.args[1:]]
+    return [number, *(n for selects, _ in inner for n in selects)], [n for _, values in inner for n in values]
+
+
+def linked(places: Mapping[int, Iterable[int]]) -> list[list[int]]:
+    """Fields in parts, by their places: with each all those that it names, or that name it."""
+    part = {place: {place} for place in places}
+    for place, named in places.items():
+        for other in named:
+            joined = part[place] | part.get(other, {other})
+            part |= dict.fromkeys(joined, joined)
+    return [sorted(p) for p in {id(p): p for p in part.values()}.values()]
+
+
+def _counted(program: Program) -> dict[int, Counted]:
+    """What fields hold, by their places, where it is a rank and only the context takes it."""
     uses = Counter(a for node in program.nodes for a in node.args)
-    matched = {}
-    for number in sorted({s.node for s in program.state} - set(program.results)):
-        terms = _terms(program, number, uses)
-        if terms is None or uses[number]:
+    written: dict[int, tuple[list[int], dict[int, Ranking]]] = {}
+    reads: dict[int, list[int]] = {}
+    for place, s in enumerate(program.state):
+        selects, values = choices_between(program, s.node)
+        fields = [n for n in values if program.nodes[n].op is Op.STATE]
+        rest = [n for n in values if n not in fields]
+        sums = {n: ranking for n in rest if (ranking := _ranking(program, n, uses)) is not None}
+        alone = all(uses[n] == (n != s.node) for n in (*selects, *rest))
+        reads[place] = [program.nodes[n].imm for n in fields]
+        if len(sums) == len(rest) and alone and s.node not in program.results:
+            written[place] = selects, sums
+    matched: dict[int, Counted] = {}
+    for part in linked(reads):
+        if not set(part) <= written.keys():
             continue
-        asked = [program.nodes[n].args for n in terms[0]]
-        thresholds = tuple(sorted(program.nodes[constant].imm for _, constant in asked))
-        if len({x for x, _ in asked}) == 1 and len(set(thresholds)) == len(thresholds) and thresholds[0] >= 0:
-            matched[number] = Ranking(asked[0][0], thresholds, frozenset(terms[0] + terms[1]) - {number})
+        sums = {n: ranking for place in part for n, ranking in written[place][1].items()}
+        thresholds = {ranking.thresholds for ranking in sums.values()}
+        if len(thresholds) == 1:
+            own = Counted(sums, frozenset(n for place in part for n in written[place][0]), *thresholds)
+            matched |= dict.fromkeys(part, own)
     return matched
+
+
+def _ranking(program: Program, number: int, uses: Counter[int]) -> Ranking | None:
+    """The sum of comparisons that a node is; None where it is none."""
+    terms = _terms(program, number, uses)
+    if terms is None:
+        return None
+    asked = [program.nodes[n].args for n in terms[0]]
+    thresholds = tuple(sorted(program.nodes[constant].imm for _, constant in asked))
+    if len({x for x, _ in asked}) > 1 or len(set(thresholds)) < len(thresholds) or thresholds[0] < 0:
+        return None
+    return Ranking(asked[0][0], thresholds, frozenset(terms[0] + terms[1]) - {number})
 
 
 def ranked_features(program: Program) -> dict[int, tuple[int, ...]]:
@@ -57,9 +116,10 @@ def ranked_features(program: Program) -> dict[int, tuple[int, ...]]:
 
 
 def field_behind(program: Program, number: int) -> int:
-    """The node of the field that a node cuts to a greatest value; the node itself where it is none such."""
+    """The node of the field that a node cuts to a greatest value, or to its low bits; the node itself where it is none
+    such."""
     node = program.nodes[number]
-    if node.op is Op.MIN and program.nodes[node.args[1]].op is Op.CONST:
+    if node.op is Op.MASK or (node.op is Op.MIN and program.nodes[node.args[1]].op is Op.CONST):
         return node.args[0] if program.nodes[node.args[0]].op is Op.STATE else number
     return number
 
@@ -74,13 +134,13 @@ def with_values(program: Program, storage: Mapping[str, str] | None = None) -> P
     ranked = ranked_features(program)
     if not _reachable(program, fields, ranked, storage or {}):
         return program
-    least = {k: program.nodes[x].low for k, x in _counted_values(program, fields).items()}
+    least = {k: _least(program, fields[place]) for k, place in _asked_fields(program, fields).items()}
     b = ProgramBuilder(_of_values(program.forest, ranked, least), program.interface, network=program.network)
     b.tables = list(program.tables)
     for place, s in enumerate(program.state):
         if place in fields:
             name = s.name.removesuffix(RANK)
-            kind = (storage or {}).get(name) or _wide(program.nodes[fields[place].x].low)
+            kind = (storage or {}).get(name) or _wide(_least(program, fields[place]))
             b.state.append(StateField(name, kind, -1, s.note.partition(": ")[2]))
         else:
             b.state.append(StateField(s.name, s.storage, -1, s.note))
@@ -98,7 +158,7 @@ def with_values(program: Program, storage: Mapping[str, str] | None = None) -> P
 
 def _reachable(
     program: Program,
-    fields: Mapping[int, Ranking],
+    fields: Mapping[int, Counted],
     ranked: Mapping[int, tuple[int, ...]],
     storage: Mapping[str, str],
 ) -> bool:
@@ -108,7 +168,7 @@ def _reachable(
     if any(place >= len(thresholds) for k, thresholds in ranked.items() for place in asked.get(k, [])):
         return False
     kinds = {
-        place: storage.get(program.state[place].name.removesuffix(RANK)) or _wide(program.nodes[own.x].low)
+        place: storage.get(program.state[place].name.removesuffix(RANK)) or _wide(_least(program, own))
         for place, own in fields.items()
     }
     return all(own.thresholds[-1] < STORAGE_RANGE[kinds[place]][1] for place, own in fields.items())
@@ -132,31 +192,19 @@ def same_decision(a: Program, b: Program) -> bool:
     return outputs(a) == outputs(b)
 
 
-def _rank_fields(program: Program) -> dict[int, Ranking]:
-    """The fields that hold ranks, by their place: each written with a ranking, or with a field that holds one of the
-    same thresholds; read only by the trees, cut to no less than the greatest rank or not, and by such fields. None
+def _rank_fields(program: Program) -> dict[int, Counted]:
+    """The fields that hold ranks, by their place: each written with rankings of the same thresholds, or with fields
+    that hold those; read only by the trees, cut to no less than the greatest rank or not, and by such fields. None
     where trees are asked about different values: of which they would be the ranks nothing says."""
     if not _features(program):
         return {}
-    counted = rankings(program)
-    fields = {place: counted[s.node] for place, s in enumerate(program.state) if s.node in counted}
+    fields = _counted(program)
     reads = {node.imm: n for n, node in enumerate(program.nodes) if node.op is Op.STATE}
-    while True:
-        older = {
-            place: fields[newer]
-            for place, s in enumerate(program.state)
-            if place not in fields and (newer := _read_by(program, s.node)) in fields
-        }
-        if not older:
-            break
-        fields |= older
-    while wrong := [p for p in fields if not _is_rank(program, p, reads.get(p), fields)]:
-        for place in wrong:
-            del fields[place]
-    return fields
+    wrong = [own for place, own in fields.items() if not _is_rank(program, place, reads.get(place), own)]
+    return {place: own for place, own in fields.items() if own not in wrong}
 
 
-def _asked_fields(program: Program, fields: Mapping[int, Ranking]) -> dict[int, int]:
+def _asked_fields(program: Program, fields: Mapping[int, Counted]) -> dict[int, int]:
     """The trees' features that are such fields, by their places."""
     asked = {}
     for feature, number in enumerate(_features(program)):
@@ -166,15 +214,15 @@ def _asked_fields(program: Program, fields: Mapping[int, Ranking]) -> dict[int, 
     return asked
 
 
-def _counted_values(program: Program, fields: Mapping[int, Ranking]) -> dict[int, int]:
-    """Returns for each of the trees' features that are ranks the node whose value was counted."""
-    return {k: fields[place].x for k, place in _asked_fields(program, fields).items()}
+def _least(program: Program, own: Counted) -> int:
+    """The least value that is counted."""
+    return min(program.nodes[ranking.x].low for ranking in own.sums.values())
 
 
-def _written(program: Program, place: int, fields: Mapping[int, Ranking]) -> int:
+def _written(program: Program, place: int, fields: Mapping[int, Counted]) -> int:
     """The node of what a field holds afterwards, of a rank the value."""
     number = program.state[place].node
-    return fields[place].x if place in fields and _read_by(program, number) not in fields else number
+    return fields[place].sums[number].x if place in fields and number in fields[place].sums else number
 
 
 def _read_by(program: Program, number: int) -> int:
@@ -182,22 +230,17 @@ def _read_by(program: Program, number: int) -> int:
     return node.imm if node.op is Op.STATE else -1
 
 
-def _is_rank(program: Program, place: int, read: int | None, fields: Mapping[int, Ranking]) -> bool:
-    written, own = program.state[place].node, fields[place]
-    older = _read_by(program, written)
-    if older >= 0 and fields.get(older) != own:
+def _is_rank(program: Program, place: int, read: int | None, own: Counted) -> bool:
+    field = program.state[place]
+    if not field.name.endswith(RANK) or STORAGE_RANGE[field.storage][0] != 0:
         return False
-    if not program.state[place].name.endswith(RANK) or STORAGE_RANGE[program.state[place].storage][0] != 0:
-        return False
-    if read is None:
-        return False
-    takers = [p for p, s in enumerate(program.state) if s.node == read]
-    if any(fields.get(p) != own for p in takers) or read in program.results:
+    if read is None or read in program.results:
         return False
     for number, node in enumerate(program.nodes):
-        if read not in node.args or node.op is Op.TREES:
+        if read not in node.args or node.op is Op.TREES or (number in own.selects and node.args[0] != read):
             continue
-        if field_behind(program, number) != read or program.nodes[node.args[1]].imm < len(own.thresholds):
+        most = (1 << node.imm) - 1 if node.op is Op.MASK else program.nodes[node.args[-1]].imm
+        if field_behind(program, number) != read or most < len(own.thresholds):
             return False
         if number in program.outputs or any(number in n.args and n.op is not Op.TREES for n in program.nodes):
             return False
@@ -210,9 +253,12 @@ def _features(program: Program) -> tuple[int, ...]:
     return next(iter(asked)) if len(asked) == 1 else ()
 
 
-def _value_args(program: Program, number: int, fields: Mapping[int, Ranking]) -> tuple[int, ...]:
-    """The operands; of trees the field itself where it is cut."""
+def _value_args(program: Program, number: int, fields: Mapping[int, Counted]) -> tuple[int, ...]:
+    """The operands; of trees the field itself where it is cut, of a choice between ranks their values."""
     node = program.nodes[number]
+    if node.op is Op.SELECT:
+        values = {n: ranking.x for own in fields.values() for n, ranking in own.sums.items()}
+        return tuple(values.get(a, a) for a in node.args)
     if node.op is not Op.TREES:
         return node.args
     behind = [field_behind(program, a) for a in node.args]

@@ -29,11 +29,13 @@ def stage_of(part: str) -> str:
 
 
 def part_of_function(name: str) -> str:
-    """The part that a whole function is: ``tree_03`` is tree 3, ``place_delta`` the search of a feature's place."""
+    """The part that a whole function is: ``tree_03`` is tree 3, ``place_delta`` the search of a feature's place,
+    ``leaf_delta`` one that loads the leaf, ``rank_delta`` one for what the context keeps."""
     tree = re.fullmatch(r"tree_(\d+)", name)
     if tree:
         return f"tree {int(tree[1])}"
-    return name.replace("place_", "place of ", 1) if name.startswith("place_") else name
+    kind, _, feature = name.partition("_")
+    return f"{kind} of {feature}" if kind in ("place", "leaf", "rank") else name
 
 
 def parts_of_decide(lines: Sequence[str], entry: str = DECIDE) -> dict[int, str]:

@@ -249,7 +249,7 @@ MUTANTS: dict[str, Callable[[Path], None]] = {
     "a flipped compare": edited(r"if \((\w+) > ", lambda m: f"if ({m[1]} <= "),
     "a compare that is not strict": edited(r"if \((\w+) > (?=\d+U\) \{ /\*)", lambda m: f"if ({m[1]} >= "),
     # Still called, so that nothing becomes unused, which the compilers would refuse.
-    "a feature that is not placed": edited(r"place \+= (place_\w+\()", lambda m: f"place += 0U * {m[1]}"),
+    "a feature that is not placed": edited(r"(place \+?= )(place_\w+\()", lambda m: f"{m[1]}0U * {m[2]}"),
     "an entry one unit off": edited(r"(\] = \{\s*)(-?\d+)", lambda m: f"{m[1]}{int(m[2]) + 1}"),
     "a wrong shift": edited(r"<< 14U", lambda _: "<< 13U"),
     "a forgotten history": edited(r"flow->action_1 = ", lambda _: "flow->action_1 = (int16_t)0 * "),

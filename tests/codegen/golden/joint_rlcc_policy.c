@@ -29,34 +29,21 @@ RLCC_PART RLCC_CODE uint32_t place_action_1(const int32_t action_1)
     return word;
 }
 
-RLCC_PART RLCC_CODE uint32_t place_congestion_q20(const uint32_t congestion_q20)
+RLCC_PART RLCC_CODE int32_t leaf_congestion_q20(const int16_t *const row, const uint32_t congestion_q20)
 {
-    uint32_t word;
+    int32_t leaf;
 
     if (congestion_q20 <= 17180U) { /* not delta <= -0.0640 */
         if (congestion_q20 > 4295U) { /* delta <= 0.0000 */
-            word = 0x2U;
+            leaf = (int32_t)row[2];
         } else {
-            word = 0x0U;
+            leaf = (int32_t)row[0];
         }
     } else {
-        word = 0x4U;
+        leaf = (int32_t)row[4];
     }
 
-    return word;
-}
-
-RLCC_PART RLCC_CODE uint32_t place_congestion_q20_1(const uint32_t congestion_q20_1)
-{
-    uint32_t word;
-
-    if (congestion_q20_1 > 4295U) { /* delta <= 0.0000, 1 decision back */
-        word = 0x1U;
-    } else {
-        word = 0x0U;
-    }
-
-    return word;
+    return leaf;
 }
 
 RLCC_CODE uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const rlcc_params *params)
@@ -91,12 +78,13 @@ RLCC_CODE uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const r
     /* excess^2 * rate: orders flows as -delta does */
     const uint32_t congestion_q20
         = (uint32_t)(((uint64_t)excess_squared_q20 * (uint64_t)rate_now_q32) >> 32U);
-    const uint32_t congestion_q20_1 = flow->congestion_q20_1;
+    const uint32_t congestion_q20_1_rank = (uint32_t)flow->congestion_q20_1_rank;
+    const uint32_t congestion_q20_1_place = congestion_q20_1_rank & 1U; /* whatever the context holds */
     /* a field a table, in each what the feature adds to its index */
     uint32_t place = place_action_1(action_1);
-    place += place_congestion_q20(congestion_q20);
-    place += place_congestion_q20_1(congestion_q20_1);
-    int32_t trees = (int32_t)leaves[place]; /* trees 0, 1 */
+    place += congestion_q20_1_place;
+    const int16_t *const row = &leaves[place];
+    int32_t trees = leaf_congestion_q20(row, congestion_q20); /* trees 0, 1 */
     const int32_t multiplier_q16_signed = trees + 65536;
     const uint32_t multiplier_q16 = (uint32_t)multiplier_q16_signed;
     const uint32_t multiplier_q30 = multiplier_q16 << 14U;
@@ -112,7 +100,7 @@ RLCC_CODE uint32_t rlcc_decide(rlcc_flow *flow, const rlcc_event *event, const r
 
     flow->rate_q30 = rate_new_q30;
     flow->action_1 = (int16_t)trees;
-    flow->congestion_q20_1 = congestion_q20;
+    flow->congestion_q20_1_rank = (uint8_t)((congestion_q20 > 4295U) ? (uint32_t)1U : 0U);
 
     return rate_q20;
 }
