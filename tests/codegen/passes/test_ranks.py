@@ -23,6 +23,8 @@ from emulator.vectors import vectors_of
 from rlcc.gate.emission_check import checked_program
 
 STEPS = 60
+PROBE_NS = 40_000
+"""Between two requests: answers that take longer come behind the next request."""
 NOW, AGO = (703, 4295, 17_180, 65_536, 393_626), (1000, 4295, 30_000, 65_536, 131_072, 500_000)
 
 
@@ -37,30 +39,35 @@ def student(window: int = 2, features: tuple[str, ...] = ("rl_cc_congestion",), 
     return make_student([FEATURES[name] for name in features], ACTIONS[0], tuple(trees), window=window, bias=5)
 
 
-def driven(program: Program, params: dict[str, int], inflations: np.ndarray) -> np.ndarray:
+def driven(program: Program, params: dict[str, int], rtts: np.ndarray) -> np.ndarray:
     """The rates of flows [decisions, flows] from new contexts on."""
-    context = {s.name: np.zeros(inflations.shape[1], dtype=np.int64) for s in program.state}
+    context = {s.name: np.zeros(rtts.shape[1], dtype=np.int64) for s in program.state}
     rates = []
-    for inflation in inflations:
-        event = dict.fromkeys(program.interface.event_names, np.zeros(inflation.shape, dtype=np.int64))
-        event["response_ns"] = inflation
+    for step, rtt in enumerate(rtts):
+        event = dict.fromkeys(program.interface.event_names, np.zeros(rtt.shape, dtype=np.int64))
+        event["request_sent_ns"] = np.full(rtt.shape, step * PROBE_NS)
+        event["response_ns"] = step * PROBE_NS + rtt
         (rate,), context = evaluate(program, event, params, context)
         rates.append(rate)
     return np.stack(rates)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("once", [False, True])
 @pytest.mark.parametrize("window", [2, 3, 4])
-def test_flows_go_the_same_way_with_ranks_as_with_values(window: int) -> None:
-    made = student(window)
+def test_flows_go_the_same_way_with_ranks_as_with_values(window: int, once: bool, masked: bool) -> None:
+    """Also those of which some answers leave the history as it is."""
+    made = student(window).with_parts(once_per_rtt=once)
     program = made.program()
     (chain,) = chains(program)
-    ranks = with_ranks(program, (chain,))
+    ranks = with_ranks(program, (chain,), masked=masked)
+    assert bool(chain.selects) == once
     assert len(chain.fields) == window - 1
     assert [s.storage for s in ranks.state if s.name.endswith(RANK)] == ["uint8"] * (window - 1)
     rtt = np.random.default_rng(1).integers(8000, 200_000, size=(STEPS, 500))
     rtt[:, ::3] = rtt[:, ::3] // 8 + 8000
     expected = driven(program, made.params(), rtt)
-    assert len(np.unique(expected)) > 1000
+    assert len(np.unique(expected)) > (200 if once else 1000)
     assert np.array_equal(driven(ranks, made.params(), rtt), expected)
     back = with_values(ranks, {s.name: s.storage for s in program.state})
     assert same_decision(back, program)
@@ -127,7 +134,10 @@ def mutants() -> dict[str, Program]:
         return replace(program, state=tuple(state))
 
     value = next(n.args[0] for n in program.nodes if n.op is Op.GT)
+    cut_to_bits = with_ranks(student(3).program(), chains(student(3).program()), masked=True)
+    bits = next(n for n, node in enumerate(cut_to_bits.nodes) if node.op is Op.MASK)
     return {
+        "a bit too few": changed_node(cut_to_bits, bits, imm=cut_to_bits.nodes[bits].imm - 1),
         "a threshold off by one": changed_node(program, counted[4295], imm=4296),
         "a rank off by one": asked(1),
         "a rank less by one": asked(-1),
@@ -142,6 +152,39 @@ def test_a_program_whose_ranks_are_wrong_is_not_the_students(wrong: str) -> None
     program, mutant = student(3).program(), mutants()[wrong]
     back = with_values(mutant, {s.name: s.storage for s in program.state})
     assert not same_decision(back, program)
+
+
+def once_mutants() -> dict[str, Program]:
+    """Programs that may leave their history as it is, each with one thing wrong."""
+    made = student(3).with_parts(once_per_rtt=True).program()
+    program = with_ranks(made, chains(made), masked=True)
+    written = {s.name: s.node for s in program.state}
+    newest, older = (written[f"congestion_q20_{age}_rank"] for age in (1, 2))
+    (late, kept, rank), (_, oldest, moved) = (program.nodes[n].args for n in (newest, older))
+    other = next(n for n, node in enumerate(program.nodes) if node.op is Op.EQ and n != late)
+    return {
+        "the other way round": changed_node(program, newest, args=(late, rank, kept)),
+        "another condition": changed_node(program, newest, args=(other, kept, rank)),
+        "always the old one": changed_node(program, newest, args=(late, kept, kept)),
+        "the age before": changed_node(program, older, args=(late, moved, moved)),
+        "two ages changed over": changed_node(program, older, args=(late, oldest, oldest)),
+    }
+
+
+@pytest.mark.parametrize("wrong", once_mutants())
+def test_a_history_that_is_left_in_another_way_is_not_the_students(wrong: str) -> None:
+    program, mutant = student(3).with_parts(once_per_rtt=True).program(), once_mutants()[wrong]
+    assert not same_decision(with_values(mutant, storage_of(program)), program)
+
+
+def test_a_leaf_is_loaded_by_the_search_where_a_rank_can_be_returned_with_it(
+    emitted: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A rank shares the word with leaves that are not negative: with others a look-up follows."""
+    for name, without in (("leaf_congestion_q20(row, ", ()), ("place_congestion_q20(", ("entries",))):
+        folder = emitted(student(), tmp_path / str(len(without)), options=Options(without=without))
+        assert name in (folder / "rlcc_policy.c").read_text()
+        assert run_on_host(folder).passed
 
 
 def asking(names: tuple[str, ...], *questions: tuple[int, int]) -> Program:

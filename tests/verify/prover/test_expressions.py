@@ -1,5 +1,6 @@
 """Expressions keep value and range through every rewriting; intervals say exactly where a comparison holds."""
 
+import pytest
 from expression_values import value_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -168,6 +169,14 @@ def test_neighbouring_bits_are_those_below_a_bit_without_the_lowest() -> None:
     assert pool.make("and", word, 0x3F0) == pool.make("sll", inner, 4)
     assert pool.make("and", short, 0xF0) == pool.make("sll", pool.make("srl", short, 4), 4)
     assert pool.op(pool.make("and", word, 0x3F1)) == pool.op(pool.make("and", word, 0x2F0)) == "and"
+
+
+@pytest.mark.parametrize(("shift", "mask"), [(4, 16), (1, 6), (2, 124), (2, 5), (31, WORD - 1)])
+def test_a_word_is_shifted_and_then_masked_as_it_is_masked_and_then_shifted(shift: int, mask: int) -> None:
+    pool = Pool()
+    x = pool.atom("x")
+    shifted = pool.make("and", pool.make("sll", x, shift), mask)
+    assert shifted == pool.make("sll", pool.make("and", x, mask >> shift), shift)
 
 
 def test_not_of_a_bit_is_a_difference() -> None:
