@@ -357,7 +357,7 @@ class Printer:
     def _names(self) -> dict[int, str]:
         """A C identifier for every node that gets one. Twins get their number too; an unnamed node is called after what
         it is made from, or after what it becomes."""
-        taken = {*(s.argument for s in structures(self.program)), "leaf", "word"}
+        taken = {*(s.argument for s in structures(self.program)), "leaf", "word", "rank"}
         taken |= {f"{name}{own}" for name in ("", *(walked.name for walked in self.lowered.walks)) for own in OWN}
         consumers = self._consumers()
         names: dict[int, str] = {}

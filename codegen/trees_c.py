@@ -228,7 +228,7 @@ class TreePrinter:
         if lowered.direct is None or len(lowered.groups) != 1 or not lowered.searches:
             return None
         (group,), last = lowered.groups, lowered.searches[-1]
-        if len(group.columns) != 1 or group.rests or (last.placing.ranks and min(group.entries) < 0):
+        if len(lowered.walk.sums) != 1 or group.rests or (last.placing.ranks and min(group.entries) < 0):
             return None
         return last
 

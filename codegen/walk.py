@@ -43,7 +43,7 @@ class Walk:
     """``visits[feature]``: how often (relative) the feature lay between its neighbouring ``borders[feature]``, where
     that was measured; empty where not. ``ranks``: of a feature the thresholds that somebody besides asks how many of it
     is above; ``places``: features that are such a rank, at least 0, and few; ``masked``: those of them that are cut to
-    their low bits.
+    their low bits, or need no cut.
 
     ``cells``: how many the features of the program's trees have together, where this walks only some of the trees; 0
     where it walks all."""

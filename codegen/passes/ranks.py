@@ -13,6 +13,7 @@ This is another program: its context holds something else. For every context tha
 ``decision.ir.ranks.with_values`` reads it back.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,7 +47,10 @@ def chains(program: Program) -> tuple[Chain, ...]:
         return ()
     (args,) = trees
     held = _held(program)
-    kept = {s.name: choices_between(program, s.node, args) for s in program.state}
+    uses = Counter(a for n in needed(program) for a in program.nodes[n].args)
+    ends = {*args, *(n for n, count in uses.items() if count > 1)}
+    kept = {s.name: choices_between(program, s.node, ends) for s in program.state}
+    written = Counter(n for _, values in kept.values() for n in values)
     names = {number: name for name, number in held.items()}
     places = {s.name: place for place, s in enumerate(program.state)}
     reads = {places[name]: [places[names[n]] for n in values if n in names] for name, (_, values) in kept.items()}
@@ -56,14 +60,14 @@ def chains(program: Program) -> tuple[Chain, ...]:
         fields = tuple(program.state[place].name for place in part)
         selects = [n for name in fields for n in kept[name][0]]
         values = [n for name in fields for n in kept[name][1] if n not in names]
-        if len(values) != 1 or values[0] not in args or len(set(selects)) < len(selects):
+        if len(values) != 1 or values[0] not in args or written[values[0]] > 1 or len(set(selects)) < len(selects):
             continue
         if sides and not any(
             (program.nodes[n].args[0], values[0]) == (sides[0], program.nodes[n].args[sides[1]]) for n in selects
         ):
             continue  # it would be counted where the trees are not walked
         past = {held.get(name) for name in fields}
-        asked = sorted({t for k, a in enumerate(args) if a in past for t in thresholds[k]})
+        asked = sorted({t for k, a in enumerate(args) if a in past for t in thresholds.get(k, ())})
         if not asked or asked[0] < 0 or len(asked) > MAX_RANK or None in past:
             continue
         if asked[-1] >= min(STORAGE_RANGE[program.state[place].storage][1] for place in part):

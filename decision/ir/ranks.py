@@ -52,13 +52,16 @@ def rankings(program: Program) -> dict[int, Ranking]:
 
 
 def choices_between(program: Program, number: int, ends: Container[int] = ()) -> tuple[list[int], list[int]]:
-    """Selects that give a node its value, the outermost first, and the values that they choose from, ``ends`` among
-    them."""
-    node = program.nodes[number]
-    if node.op is not Op.SELECT or number in ends:
-        return [], [number]
-    inner = [choices_between(program, a, ends) for a in node.args[1:]]
-    return [number, *(n for selects, _ in inner for n in selects)], [n for _, values in inner for n in values]
+    """Selects that give a node its value, and the values that they choose from, ``ends`` among them."""
+    selects: list[int] = []
+    values: list[int] = []
+    todo = [number]
+    while todo:
+        at = todo.pop()
+        inner = program.nodes[at].op is Op.SELECT and at not in ends
+        (selects if inner else values).append(at)
+        todo += program.nodes[at].args[1:] if inner else ()
+    return selects, values
 
 
 def linked(places: Mapping[int, Iterable[int]]) -> list[list[int]]:
@@ -76,12 +79,14 @@ def _counted(program: Program) -> dict[int, Counted]:
     uses = Counter(a for node in program.nodes for a in node.args)
     written: dict[int, tuple[list[int], dict[int, Ranking]]] = {}
     reads: dict[int, list[int]] = {}
+    shared = {n for n, count in uses.items() if count > 1}
     for place, s in enumerate(program.state):
-        selects, values = choices_between(program, s.node)
+        selects, values = choices_between(program, s.node, shared)
         fields = [n for n in values if program.nodes[n].op is Op.STATE]
         rest = [n for n in values if n not in fields]
         sums = {n: ranking for n in rest if (ranking := _ranking(program, n, uses)) is not None}
-        alone = all(uses[n] == (n != s.node) for n in (*selects, *rest))
+        within = {*selects, *rest} - {s.node}
+        alone = all(uses[n] == (n != s.node) for n in (*selects, *rest)) and within.isdisjoint(program.outputs)
         reads[place] = [program.nodes[n].imm for n in fields]
         if len(sums) == len(rest) and alone and s.node not in program.results:
             written[place] = selects, sums
@@ -215,8 +220,8 @@ def _asked_fields(program: Program, fields: Mapping[int, Counted]) -> dict[int, 
 
 
 def _least(program: Program, own: Counted) -> int:
-    """The least value that is counted."""
-    return min(program.nodes[ranking.x].low for ranking in own.sums.values())
+    """The least value that is held: a new agent's is 0."""
+    return min(0, *(program.nodes[ranking.x].low for ranking in own.sums.values()))
 
 
 def _written(program: Program, place: int, fields: Mapping[int, Counted]) -> int:

@@ -138,7 +138,7 @@ void Program::run(Words event, const std::uint32_t *params, const std::int64_t *
       v = a >> n.imm;
       break;
     case Op::mask:
-      v = a & ((std::int64_t{1} << n.imm) - 1);
+      v = static_cast<std::int64_t>(ua & ((std::uint64_t{1} << n.imm) - 1));
       break;
     case Op::wrap_sub:
       v = static_cast<std::uint32_t>(ua - ub);

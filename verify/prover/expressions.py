@@ -363,7 +363,8 @@ class Pool:
             constant, terms = self.linear(a)
             factor = terms[0][1]
             if not constant and len(terms) == 1 and factor & (factor - 1) == 0:  # shifted, then masked: the other way
-                return self.sum(0, ((self._bits("and", terms[0][0], b >> factor.bit_length() - 1), factor),))
+                k = factor.bit_length() - 1
+                return a if b >> k == WORD >> k else self.sum(0, ((self._bits("and", terms[0][0], b >> k), factor),))
         step = b & -b
         if op == "and" and b == MODULUS - step:  # low bits dropped: shifted out and back
             return self.sum(0, ((self.make("srl", a, step.bit_length() - 1), step),))

@@ -12,7 +12,7 @@ from verify.code.failures import Refused
 from verify.prover import bits
 from verify.prover.expressions import FIRST, UNKNOWN
 from verify.prover.implications import by_common_factor, by_neighbours, implied_in
-from verify.prover.intervals import Truth, preimage, simple, truth
+from verify.prover.intervals import Truth, simple, truth
 from verify.prover.lanes import Ints, Lanes, constants, joined, pairs
 from verify.prover.memory import address_of
 from verify.prover.spans import Spans
@@ -222,17 +222,17 @@ def split_addresses(state: State, lanes: Lanes, address: Ints, step: int) -> tup
 
 def _by_value(state: State, lanes: Lanes, word: int, rows: Ints, low: int, high: int) -> list[tuple[int, _Part]]:
     """The lanes of these rows by the value of a word; it has no other than ``low`` to ``high``."""
-    base, _ = preimage(state.pool, word, [(0, (1 << 32) - 1)])
-    row = state.base(base)
+    questions = {value: truth(state.pool, "eq", word, value) for value in range(low, high + 1)}
+    bases = {holds.base for holds in questions.values() if holds is not None}
+    if len(bases) != 1:
+        raise Refused("load-address", 0, f"a look-up at {state.pool.text(word)} is by no one word")
+    row = state.base(bases.pop())
     state.widen(lanes)
     covered = np.zeros(len(rows), dtype=np.int64)
     width = lanes.high[row, rows] - lanes.low[row, rows] + 1
     made = []
-    for value in range(low, high + 1):
-        holds = truth(state.pool, "eq", word, value)
-        if holds is None:
-            continue
-        for first, last, true in holds.pieces:
+    for value, holds in questions.items():
+        for first, last, true in () if holds is None else holds.pieces:
             a, b = np.maximum(lanes.low[row, rows], first), np.minimum(lanes.high[row, rows], last)
             at = (a <= b) & true
             if at.any():

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 from drawing import ACTIONS, FEATURES, make_student
 
+from codegen.choose import Limits
 from codegen.emit import ranked
 from codegen.lower import Options
+from codegen.passes.program import lower_program
 from codegen.passes.ranks import chains, with_ranks
+from codegen.printer import Printer
 from codegen.tree_body import StudentBody
-from decision.ir.forest import mapped, oblivious
+from decision.ir.forest import Forest, mapped, oblivious
+from decision.ir.interfaces.flow_rate import FLOW_RATE
 from decision.ir.interpret import evaluate
-from decision.ir.program import Op, Program
+from decision.ir.program import Op, Program, ProgramBuilder
 from decision.ir.ranks import RANK, same_decision, with_values
 from decision.policy.student import Student
 from emulator.firmware_folder import read_firmware
@@ -167,7 +171,7 @@ def once_mutants() -> dict[str, Program]:
         "another condition": changed_node(program, newest, args=(other, kept, rank)),
         "always the old one": changed_node(program, newest, args=(late, kept, kept)),
         "the age before": changed_node(program, older, args=(late, moved, moved)),
-        "two ages changed over": changed_node(program, older, args=(late, oldest, oldest)),
+        "always the oldest": changed_node(program, older, args=(late, oldest, oldest)),
     }
 
 
@@ -175,6 +179,78 @@ def once_mutants() -> dict[str, Program]:
 def test_a_history_that_is_left_in_another_way_is_not_the_students(wrong: str) -> None:
     program, mutant = student(3).with_parts(once_per_rtt=True).program(), once_mutants()[wrong]
     assert not same_decision(with_values(mutant, storage_of(program)), program)
+
+
+def of_a_choice(*, ranks: bool, seen: str) -> Program:
+    """A history that one of two conditions leaves, and of which somebody ``seen`` takes what the second chooses."""
+    thresholds = (1000, 3000)
+    asked = (0, 1) if ranks else thresholds
+    trees = tuple(oblivious(((1, t),), (1, 100)) for t in asked)
+    b = ProgramBuilder(Forest(("x", "x_1" + RANK * ranks), trees, (5,), 16), FLOW_RATE)
+    x, sent = b.event("response_ns"), b.event("request_sent_ns")
+    held = b.state_in("x_1" + RANK * ranks, "uint8" if ranks else "uint32")
+    other = b.state_in("other", "uint32")
+    first, second = (b.add(Op.GT, (sent, b.const(t))) for t in (2500, 700))
+    new = b.add(Op.ADD, tuple(b.add(Op.GT, (x, b.const(t))) for t in thresholds)) if ranks else x
+    inner = b.add(Op.SELECT, (second, held, new))
+    trees_of = b.add(Op.TREES, (x, b.add(Op.MASK, (held,), 2) if ranks else held))
+    b.state_out("x_1" + RANK * ranks, b.add(Op.SELECT, (first, held, inner)))
+    b.state_out("other", inner if seen == "field" else other)
+    return b.finish(inner if seen == "knob" else b.add(Op.ADD, (b.add(Op.MIN, (other, b.const(1000))), trees_of)))
+
+
+@pytest.mark.parametrize("seen", ["nobody", "knob", "field"])
+def test_what_others_see_of_a_choice_between_ranks_is_no_value(seen: str) -> None:
+    """The value would stand there when it is read back, and not its rank."""
+    program, values = of_a_choice(ranks=True, seen=seen), of_a_choice(ranks=False, seen=seen)
+    back = with_values(program, storage_of(values))
+    assert same_decision(back, values) == (seen == "nobody")
+
+
+def test_choices_that_share_their_sides_take_no_longer_with_each_level() -> None:
+    b = ProgramBuilder(Forest(("x", "x_1_rank"), (oblivious(((1, 0),), (1, 100)),), (5,), 16), FLOW_RATE)
+    x = b.event("response_ns")
+    held = b.state_in("x_1_rank", "uint8")
+    sides = [held, b.add(Op.GT, (x, b.const(1000)))]
+    for level in range(200):
+        asked = b.add(Op.GT, (x, b.const(level)))
+        sides = [b.add(Op.SELECT, (asked, *pair)) for pair in (sides, sides[::-1])]
+    b.state_out("x_1_rank", sides[0])
+    program = b.finish(b.add(Op.TREES, (x, held)))
+    assert with_values(program) is program
+
+
+def test_a_value_that_two_histories_keep_is_no_rank() -> None:
+    """One search counts the thresholds of one."""
+    forest = Forest(("x", "x_1", "y_1"), tuple(oblivious(((k, 900 * k + 50),), (1, 100)) for k in range(3)), (5,), 16)
+    b = ProgramBuilder(forest, FLOW_RATE)
+    x = b.event("response_ns")
+    x_1, y_1 = b.state_in("x_1", "uint32"), b.state_in("y_1", "uint32")
+    b.state_out("x_1", x)
+    b.state_out("y_1", b.add(Op.SELECT, (b.add(Op.GT, (b.event("request_sent_ns"), b.const(700))), y_1, x)))
+    assert chains(b.finish(b.add(Op.TREES, (x, x_1, y_1)))) == ()
+
+
+def test_a_leaf_of_one_sum_of_two_is_looked_up_behind_the_search() -> None:
+    """The search returns one leaf, which is of the only sum."""
+    pairs = tuple(oblivious(((0, t - 500), (1, t)), ((0, t), (0, 1), (0, 30), (0, 2))) for t in (1000, 3000, 9000))
+    wide = oblivious(tuple((k, 70 * k) for k in range(2, 6)), tuple((13 * n, 0) for n in range(16)))
+    forest = Forest(("x", "x_1", "p", "q", "r", "s"), (*pairs, wide), (5, 6), 16)
+    b = ProgramBuilder(forest, FLOW_RATE)
+    x = b.event("response_ns")
+    args = (
+        x,
+        b.state_in("x_1", "uint32"),
+        *(b.event(n) for n in ("cnp_count", "nack_count", "sent_bytes", "queue_bytes")),
+    )
+    first, second = (b.add(Op.TREES, args, k) for k in (0, 1))
+    b.state_out("x_1", x)
+    program = b.finish(b.add(Op.ADD, (b.add(Op.MUL, (first, b.const(256))), second)))
+    made = lower_program(with_ranks(program, chains(program), masked=True), Options(limits=Limits(table=64)))
+    assert made.forests[0].direct == 1
+    assert [group.columns for group in made.forests[0].groups] == [(1,)]
+    printed = [s.code for s in Printer(made, lambda k, t: "").statements()]
+    assert not any("leaf_" in line for line in printed)
 
 
 def test_a_leaf_is_loaded_by_the_search_where_a_rank_can_be_returned_with_it(

@@ -171,12 +171,13 @@ def test_neighbouring_bits_are_those_below_a_bit_without_the_lowest() -> None:
     assert pool.op(pool.make("and", word, 0x3F1)) == pool.op(pool.make("and", word, 0x2F0)) == "and"
 
 
-@pytest.mark.parametrize(("shift", "mask"), [(4, 16), (1, 6), (2, 124), (2, 5), (31, WORD - 1)])
+@pytest.mark.parametrize(("shift", "mask"), [(4, 16), (1, 6), (2, 124), (2, 5), (31, 1 << 31)])
 def test_a_word_is_shifted_and_then_masked_as_it_is_masked_and_then_shifted(shift: int, mask: int) -> None:
     pool = Pool()
     x = pool.atom("x")
     shifted = pool.make("and", pool.make("sll", x, shift), mask)
-    assert shifted == pool.make("sll", pool.make("and", x, mask >> shift), shift)
+    whole = mask >> shift == WORD >> shift  # the mask drops nothing that the shift leaves
+    assert shifted == pool.make("sll", x if whole else pool.make("and", x, mask >> shift), shift)
 
 
 def test_not_of_a_bit_is_a_difference() -> None:
