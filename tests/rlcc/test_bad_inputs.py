@@ -97,7 +97,7 @@ RECIPES: list[Change] = [
     ('target = "connectx6dx"', 'form = "brances"', "did you mean branches?"),
     ('target = "connectx6dx"', 'engine = "ibex-smal"', "did you mean ibex-small?"),
     ('target = "connectx6dx"', 'exclude_passes = ["rank"]', "did you mean ranks?"),
-    ('target = "connectx6dx"', "max_table = 1.5", "emit.max_table: Input should be a valid integer, not 1.5"),
+    ("max_table = 4096", "max_table = 1.5", "emit.max_table: Input should be a valid integer, not 1.5"),
     ('target = "connectx6dx"', "one_function = 1", "emit.one_function: Input should be a valid boolean, not 1"),
     ('profile = "ibex-small"', 'profile = "ibex-smal"', "there is no engine profile 'ibex-smal'"),
     ('profile = "ibex-small"', 'compiler = "clng"', "did you mean clang?"),
