@@ -26,6 +26,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, repeat
 from types import MappingProxyType
 
 from codegen.ctypes99 import I32, RANGES, U32, U64, literal, type_for
@@ -182,43 +183,44 @@ class TreePrinter:
         """Statements that add up the places of all features, but of that whose search loads: then the row behind them
         is where it does."""
         lines: list[Statement] = []
-
-        def add(term: str) -> None:
-            declared = any(line.code.startswith(f"uint32_t {self.place} =") for line in lines)
-            head, note = (f"{self.place} +=", "") if declared else (f"uint32_t {self.place} =", PLACE)
-            lines.append(Statement(f"{head} {term};", note))
-
+        heads = chain([(f"uint32_t {self.place} =", PLACE)], repeat((f"{self.place} +=", "")))
         for search in self.lowered.searches:
-            if search is self._loading:
-                continue
-            call = self._call(search, value)
-            if search.placing.ranks:
-                counted = ranks[search.placing.feature]
-                lines.append(Statement(f"const uint64_t {counted}_and_place = {call};"))
-                lines.append(Statement(f"const uint32_t {counted} = (uint32_t)({counted}_and_place >> 32U);", COUNTED))
-                call = f"(uint32_t){counted}_and_place"
-            add(call)
+            if search is not self._loading:
+                before, call = self._found(search, "place", value, ranks)
+                head, note = next(heads)
+                lines += [*before, Statement(f"{head} {call};", note)]
         if self.lowered.direct is not None:
             added, factor = value(self.lowered.direct, U32), self.lowered.share
-            add(added if factor == 1 else f"{added} * {factor}U")
+            head, note = next(heads)
+            lines.append(Statement(f"{head} {added};" if factor == 1 else f"{head} {added} * {factor}U;", note))
         if self._loading is not None:
-            ctype = ENTRY_TYPES[entry_bytes(self.lowered.array)]
-            lines.append(Statement(f"const {ctype} *const {self.name}row = &{self.name}leaves[{self.place}];"))
+            lines.append(Statement(f"const {self._entry} *const {self.name}row = &{self.name}leaves[{self.place}];"))
         return lines
 
     def _loaded(
         self, search: Search, name: str, value: Callable[[int, str], str], ranks: Mapping[int, str]
     ) -> list[Statement]:
         """The sum, from the search that loads it."""
-        call, note = self._call(search, value), _trees(self.lowered.groups[0])
+        before, call = self._found(search, "leaf", value, ranks)
+        call = f"(int32_t){call}" if before else call
+        return [*before, Statement(f"int32_t {name} = {call};", _trees(self.lowered.groups[0]))]
+
+    def _found(
+        self, search: Search, what: str, value: Callable[[int, str], str], ranks: Mapping[int, str]
+    ) -> tuple[list[Statement], str]:
+        """The call of a search as an operand, and before it the statements that part ``what`` it finds from a rank."""
+        call = self._call(search, value)
         if not search.placing.ranks:
-            return [Statement(f"int32_t {name} = {call};", note)]
+            return [], call
         counted = ranks[search.placing.feature]
-        return [
-            Statement(f"const uint64_t {counted}_and_leaf = {call};"),
-            Statement(f"const uint32_t {counted} = (uint32_t)({counted}_and_leaf >> 32U);", COUNTED),
-            Statement(f"int32_t {name} = (int32_t)(uint32_t){counted}_and_leaf;", note),
-        ]
+        both = f"{counted}_and_{what}"
+        rank = Statement(f"const uint32_t {counted} = (uint32_t)({both} >> 32U);", COUNTED)
+        return [Statement(f"const uint64_t {both} = {call};"), rank], f"(uint32_t){both}"
+
+    @property
+    def _entry(self) -> str:
+        """The type of the joint tables' entries."""
+        return ENTRY_TYPES[entry_bytes(self.lowered.array)]
 
     @cached_property
     def _loading(self) -> Search | None:
@@ -252,8 +254,7 @@ class TreePrinter:
         lines: list[Statement] = []
         row = f"{self.name}leaves[{index}]"
         if group.start(group.columns[-1]):
-            ctype = ENTRY_TYPES[entry_bytes(self.lowered.array)]
-            lines.append(Statement(f"const {ctype} *const {self.name}table_{number} = &{row};", note))
+            lines.append(Statement(f"const {self._entry} *const {self.name}table_{number} = &{row};", note))
             note = ""
         for column in group.columns:
             if lines:
@@ -350,33 +351,20 @@ class TreePrinter:
         return Function(name, I32, parameters, used, ("    int32_t leaf;", "", *nested, "", "    return leaf;"))
 
     def _search(self, search: Search) -> Function:
-        feature = search.placing.feature
+        feature, loads = search.placing.feature, search is self._loading
         name = self.lowered.walk.features[feature].name
         used = self._with_divisors((feature,))
-        parameters = tuple((self.types[f], self.lowered.walk.features[f].name) for f in used)
-        if search is self._loading:
-            return self._loading_search(search, name, parameters, used)
-        body = ["    uint32_t word;", "", *self._ask(search, search.root, 1), "", "    return word;"]
-        if search in self.lowered.counts:
-            return Function(f"{self.name}rank_{name}", U32, parameters, used, tuple(body))
+        parameters = [(self.types[f], self.lowered.walk.features[f].name) for f in used]
+        kind, found, ctype = ("leaf", "leaf", I32) if loads else ("place", "word", U32)
+        kind = "rank" if search in self.lowered.counts else kind
+        returned, declared = found, [f"    {ctype} {found};"]
         if search.placing.ranks:
-            body[1:1] = ["    uint32_t rank;"]
-            body[-1] = "    return ((uint64_t)rank << 32U) | (uint64_t)word;"
-            return Function(f"{self.name}place_{name}", U64, parameters, used, tuple(body))
-        return Function(f"{self.name}place_{name}", U32, parameters, used, tuple(body))
-
-    def _loading_search(
-        self, search: Search, name: str, parameters: tuple[tuple[str, str], ...], used: tuple[int, ...]
-    ) -> Function:
-        ctype = ENTRY_TYPES[entry_bytes(self.lowered.array)]
-        parameters = ((f"{ctype} *const", "row"), *parameters)
-        nested = self._ask(search, search.root, 1)
-        if search.placing.ranks:
-            returned = "    return ((uint64_t)rank << 32U) | (uint64_t)(uint32_t)leaf;"
-            body = ("    int32_t leaf;", "    uint32_t rank;", "", *nested, "", returned)
-            return Function(f"{self.name}leaf_{name}", U64, parameters, used, body)
-        body = ("    int32_t leaf;", "", *nested, "", "    return leaf;")
-        return Function(f"{self.name}leaf_{name}", I32, parameters, used, body)
+            word = "(uint32_t)leaf" if loads else "word"
+            returned, ctype = f"((uint64_t)rank << 32U) | (uint64_t){word}", U64
+            declared.append("    uint32_t rank;")
+        body = (*declared, "", *self._ask(search, search.root, 1), "", f"    return {returned};")
+        row = [(f"{self._entry} *const", "row")] if loads else []
+        return Function(f"{self.name}{kind}_{name}", ctype, (*row, *parameters), used, body)
 
     def _call(self, search: Search, value: Callable[[int, str], str]) -> str:
         function = self._search(search)

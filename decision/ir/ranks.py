@@ -75,7 +75,7 @@ def linked(places: Mapping[int, Iterable[int]]) -> list[list[int]]:
 
 
 def _counted(program: Program) -> dict[int, Counted]:
-    """What fields hold, by their places, where it is a rank and only the context takes it."""
+    """The ranks that fields hold, by their places, where only the context takes them."""
     uses = Counter(a for node in program.nodes for a in node.args)
     written: dict[int, tuple[list[int], dict[int, Ranking]]] = {}
     reads: dict[int, list[int]] = {}
