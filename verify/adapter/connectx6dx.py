@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from verify.adapter.external import ExternalCall, Model
 from verify.adapter.policy import PolicyFacts
-from verify.adapter.transition import ProvedDevice, Transition, decided
+from verify.adapter.transition import ProvedDevice, Transition, carried, decided
 from verify.adapter.values import Unknowns
 from verify.rv64.values import MachineWord
 
@@ -51,14 +51,11 @@ def _transition(policy: PolicyFacts, unknowns: Unknowns) -> Transition:
     if policy.decided is not None:
         is_decision = is_response & answer.flow[policy.decided].equals(asked["response_ns"])
 
-    # Afterwards: the answer's rate; without one the rate in force, and that of a new flow by the parameters.
-    first = (params["rate_initial_q30"] >> 10) + 1
-    rate = answer.rate.where(is_response, first.where(before["rate_q20"].equals(0), before["rate_q20"]))
-    after = before | {"rate_q20": rate}
-    after |= {f"flow[{n}]": word.where(is_response, before[f"flow[{n}]"]) for n, word in enumerate(answer.flow)}
+    # Afterwards: a decision takes what was counted.
+    after = carried(before, answer, is_response, before["rate_q20"].equals(0), params)
     after |= {name: number(0).where(is_decision, counted[name]) for name in policy.counters}
     event.leave("context", after)
-    event.leave("results", {"rate": (rate & RATE_MASK) << RATE_SHIFT | RTT_REQ, "credits": number(0)})
+    event.leave("results", {"rate": (after["rate_q20"] & RATE_MASK) << RATE_SHIFT | RTT_REQ, "credits": number(0)})
     return event
 
 

@@ -9,7 +9,7 @@ from itertools import product
 
 from verify.adapter.external import ExternalCall, Model
 from verify.adapter.policy import PolicyFacts
-from verify.adapter.transition import ProvedDevice, Transition, decided
+from verify.adapter.transition import ProvedDevice, Transition, carried, decided
 from verify.adapter.values import U32, Unknowns
 from verify.rv64.values import MachineWord
 
@@ -73,13 +73,10 @@ def _transition(policy: PolicyFacts, unknowns: Unknowns, tuned: bool, counted: b
     is_late = is_rtt & ~answer.flow[policy.decided or 0].equals(asked["response_ns"]) if once else number(0)
     is_decision = is_rtt & ~is_late
 
-    # Afterwards: the answer's rate; without one the rate in force, and that of a new flow by the parameters.
-    first = (params["rate_initial_q30"] >> 10) + 1
-    rate = answer.rate.where(is_rtt, first.where(is_new, before["rate_q20"]))
-    after = before | {"rate_q20": rate}
-    after |= {f"flow[{n}]": word.where(is_rtt, before[f"flow[{n}]"]) for n, word in enumerate(answer.flow)}
+    # Afterwards: a decision takes what was counted.
+    after = carried(before, answer, is_rtt, is_new, params)
     after |= {name: number(0).where(is_decision, before[name] + added[name]) for name in kept}
-    results = dict(zip(RESULT_NAMES, (rate, one, number(0)), strict=True))
+    results = dict(zip(RESULT_NAMES, (after["rate_q20"], one, number(0)), strict=True))
 
     # Another slot's event goes to the device's own algorithm, which may write the context and the results.
     own = {name: u32(f"internal.{name}") for name in (*names, *RESULT_NAMES)}

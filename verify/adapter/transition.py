@@ -71,6 +71,17 @@ class Decision:
     rate: U32
 
 
+def carried(
+    before: Mapping[str, U32], answer: Decision, when: U32, is_new: U32, params: Mapping[str, U32]
+) -> dict[str, U32]:
+    """Returns the words of the context after an event: the answer's, where the flag ``when`` is set. Without an answer
+    the rate in force stays, and that of a new flow is by the parameters."""
+    first = (params["rate_initial_q30"] >> 10) + 1
+    rate = answer.rate.where(when, first.where(is_new, before[RATE]))
+    flow = {f"flow[{n}]": word.where(when, before[f"flow[{n}]"]) for n, word in enumerate(answer.flow)}
+    return {**before, RATE: rate, **flow}
+
+
 def decided(
     policy: PolicyFacts,
     unknowns: Unknowns,
