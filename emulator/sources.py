@@ -67,22 +67,27 @@ class Sources:
 
 def read_sources(artefact: Opened, main: str, headers: frozenset[str] = frozenset()) -> Sources:
     """The C file ``main`` of a folder with all that it includes, as they were hashed. ``headers``: those of a
-    compiler or a device that it may name as well as <stdint.h>.
+    compiler or a device that it may name as well as <stdint.h>. A file that ``main``, in a folder of this one, includes
+    is next to it, or of this folder.
 
     InputError where a file is not of the folder, or has what emitted C never has.
     """
-    folder = artefact.folder
+    inner, _, first = main.rpartition("/")
     texts: dict[str, bytes] = {}
-    waiting = [main]
+    waiting = [first]
     while waiting:
         name = waiting.pop()
         if name in texts:
             continue
-        if name not in artefact.files:
-            raise InputError(f"{folder / main} needs {name}, which is not in the folder's manifest; emit it again")
-        texts[name] = artefact.contents[name]
-        waiting += checked(texts[name], str(folder / name), headers)
-    return Sources(folder, main, texts)
+        beside = f"{inner}/{name}"
+        path = beside if inner and beside in artefact.files else name
+        if path not in artefact.files:
+            raise InputError(
+                f"{artefact.folder / main} needs {name}, which is not in the folder's manifest; emit it again"
+            )
+        texts[name] = artefact.contents[path]
+        waiting += checked(texts[name], str(artefact.folder / path), headers)
+    return Sources(artefact.folder / inner, first, texts)
 
 
 def checked(content: bytes, where: str, headers: frozenset[str] = frozenset()) -> list[str]:

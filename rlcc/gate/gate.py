@@ -28,6 +28,7 @@ from emulator.tree_inputs import tree_inputs
 from rlcc.cycles.measure import PathCosts
 from rlcc.evaluation import prediction
 from rlcc.gate import on_device
+from rlcc.gate.adapters import proved_adapters
 from rlcc.gate.certified import PLACE, Certified, certified, not_demanded, not_provable
 from rlcc.gate.checks import (
     US_PS,
@@ -272,6 +273,7 @@ def _on_the_core(job: Job, emitted: list[Check]) -> _OnTheCore:
     checks.append(proof.check)
     if runs_rv64(job.build.engine):
         checks.append(proved_rv64(job.build, job.options.proof, job.say))
+    checks += proved_adapters(job.build.firmware, job.engine, job.options.proof, job.say)
     bound = None if job.options.proof and not unprovable(job.build) else _bound(job)
     checks += budget(report, job.options.budget, proved, bound=bound, margin=job.options.margin, line=line)
     if reference is not None:

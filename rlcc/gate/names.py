@@ -26,6 +26,7 @@ NAMES = {
     "size.stack": "stack size",
     "proof.certificate": "certificate, verified by the independent checker",
     "proof.rv64": "RV64 machine code equals the program for all inputs (proved), cycles not proved",
+    "proof.adapter": "adapter for {of}, RV64 machine code: as specified for every event (proved)",
     "proof.attestation": "attestation: signature, files and claims",
     "budget.wcet": "WCET over all inputs (proved)",
     "budget.bound": "WCET bound over all inputs (proved)",

@@ -7,7 +7,7 @@ from target_firmware import edited
 
 from emulator.compile import Toolchain, find_gcc, toolchain
 from emulator.firmware import Firmware
-from verify.adapter.prove import AdapterProof, adapter_sources, prove_sources
+from verify.adapter.prove import AdapterProof, adapter_sources, devices_of, prove_sources
 
 PROFILE = "bluefield3-proxy"
 COMPILERS = ("clang", "gcc") if find_gcc() else ("clang",)
@@ -19,8 +19,9 @@ def tools(compiler: str = "clang", opt: str = "-O2") -> Toolchain:
 
 
 def proved(firmware: Firmware, *edits: tuple[str, str], compiler: str = "clang", opt: str = "-O2") -> AdapterProof:
-    sources = adapter_sources(firmware)
+    (device,) = devices_of(firmware)
+    sources = adapter_sources(firmware, device)
     for old, new in edits:
         text = edited(sources.text, old, new)
         sources = replace(sources, texts={**sources.texts, sources.main: text.encode()})
-    return prove_sources(firmware, sources, tools(compiler, opt))
+    return prove_sources(firmware, device, sources, tools(compiler, opt))

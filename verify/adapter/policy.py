@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from decision.artefact.errors import InputError
 from emulator.firmware import Firmware
+from verify.code.failures import Refused
 
 COUNTERS = ("cnp_count", "nack_count", "sent_bytes", "acked_bytes", "marked_bytes")
 """Signals that count what happened since the last decision, in the order of the adapter's context."""
@@ -30,12 +30,12 @@ class PolicyFacts:
 
 
 def policy_of(firmware: Firmware) -> PolicyFacts:
-    """Returns the facts of a firmware folder. InputError where its structures are not made of 32-bit words."""
+    """Returns the facts of a firmware folder. Refused where its structures are not made of 32-bit words."""
     layouts, program = firmware.layouts, firmware.program
     names = {group: _words(firmware, group) for group in ("event", "params", "action") if group in layouts}
     flow = layouts["context"].dtype if "context" in layouts else None
     if flow is None or flow.itemsize % WORD or not {"event", "params"} <= names.keys():
-        raise InputError(f"{firmware.folder} is no policy of a flow with a context in 32-bit words")
+        raise Refused("not-proved", 0, "the policy is not one of a flow with a context in 32-bit words")
     offsets = {name: int(place[1]) for name, place in (flow.fields or {}).items()}
     defaults = {name: int(value) for name, value in dict(firmware.manifest.details["params_default"]).items()}
     used = {program.key(node) for node in program.nodes}
@@ -50,5 +50,5 @@ def _words(firmware: Firmware, group: str) -> tuple[str, ...]:
     dtype = firmware.layouts[group].dtype
     places = [(name, kind.itemsize, offset) for name, (kind, offset, *_) in (dtype.fields or {}).items()]
     if any(size != WORD or offset != WORD * n for n, (_, size, offset) in enumerate(places)):
-        raise InputError(f"the {group} of {firmware.folder} has fields that are not of 32 bits")
+        raise Refused("not-proved", 0, f"the {group} of the policy has fields that are not of 32 bits")
     return tuple(name for name, *_ in places)

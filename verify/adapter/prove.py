@@ -1,7 +1,8 @@
 """A device's adapter against its specification, for all inputs, with ``rlcc_decide`` as an arbitrary function.
 
-proof = prove(firmware, tools)
-proof.verdict           # "proved": every output is as specified, for every input, and memory is safe
+for device in devices_of(firmware):
+    proof = prove(firmware, device, tools)
+    proof.verdict       # "proved": every output is as specified, for every input, and memory is safe
 
 The machine code is walked once for each case of the device, with models in the place of the functions that it calls.
 Then each output is compared with the specification, on numbers first, and by a solver.
@@ -55,6 +56,11 @@ class AdapterProof:
     def proved(self) -> bool:
         return self.verdict == "proved"
 
+    @property
+    def shown(self) -> str:
+        """Returns the example as text."""
+        return " ".join(f"{name}={value:#x}" for name, value in self.example.items())
+
 
 class _Different(Exception):
     def __init__(self, text: str, example: Mapping[str, int]) -> None:
@@ -62,30 +68,29 @@ class _Different(Exception):
         self.example = example
 
 
-def device_of(firmware: Firmware) -> ProvedDevice:
-    """Returns the device that a firmware's adapter is of. InputError for a target without a specification."""
-    target = firmware.manifest.details.get("target")
-    found = next((device for device in DEVICES if device.target == target), None)
-    if found is None:
-        known = " or ".join(device.target for device in DEVICES)
-        raise InputError(f"{firmware.folder} was emitted for {target}, whose adapter has no proof; emit it for {known}")
-    return found
+def devices_of(firmware: Firmware) -> tuple[ProvedDevice, ...]:
+    """Returns the devices with a specification that a firmware has adapters for."""
+    return tuple(device for device in DEVICES if path_of(firmware, device) in firmware.manifest.files)
 
 
-def prove(firmware: Firmware, tools: Toolchain) -> AdapterProof:
-    """Returns the proof of a firmware's adapter as these tools compile it."""
-    return prove_sources(firmware, adapter_sources(firmware), tools)
+def path_of(firmware: Firmware, device: ProvedDevice) -> str:
+    """Returns the path of a device's C. In firmware of all targets, each device has a folder of its own."""
+    name = firmware.named(device.source)
+    return name if name in firmware.manifest.files else f"{device.target}/{name}"
 
 
-def adapter_sources(firmware: Firmware) -> Sources:
+def prove(firmware: Firmware, device: ProvedDevice, tools: Toolchain) -> AdapterProof:
+    """Returns the proof of a firmware's adapter for a device, as these tools compile it."""
+    return prove_sources(firmware, device, adapter_sources(firmware, device), tools)
+
+
+def adapter_sources(firmware: Firmware, device: ProvedDevice) -> Sources:
     """Returns the adapter's C with the headers that it includes."""
-    device = device_of(firmware)
-    return read_sources(firmware.manifest, firmware.named(device.source), device.headers)
+    return read_sources(firmware.manifest, path_of(firmware, device), device.headers)
 
 
-def prove_sources(firmware: Firmware, sources: Sources, tools: Toolchain) -> AdapterProof:
+def prove_sources(firmware: Firmware, device: ProvedDevice, sources: Sources, tools: Toolchain) -> AdapterProof:
     """Returns the proof of an adapter's C next to a firmware's policy."""
-    device = device_of(firmware)
     if not tools.profile.core.isa.startswith("rv64"):
         raise InputError(f"adapters are proved on an RV64 profile; {tools.profile.name} is {tools.profile.core.isa}")
     proof = AdapterProof(device.target, device.entry)

@@ -5,12 +5,12 @@ Slow: further students and compilers.
 
 import pytest
 from adapter_mutants import CONNECTX6DX, DOCA_PCC, DOCA_PCC_ONCE
-from adapter_proofs import COMPILERS, proved
+from adapter_proofs import COMPILERS, proved, tools
 from target_students import STUDENTS
 
 from decision.artefact.errors import InputError
 from emulator.compile import toolchain
-from verify.adapter.prove import prove
+from verify.adapter.prove import DEVICES, devices_of, path_of, prove
 
 DOCA_STUDENTS = [name for name in STUDENTS if name not in ("acks", "delivered")]
 
@@ -124,14 +124,21 @@ def test_a_context_that_is_written_through_a_wrong_function_is_not_proved(firmwa
     assert "events read" in proof.text or "zeroed" in proof.text
 
 
-def test_a_target_without_a_specification_is_said(firmware, wording):
-    made = firmware("rl_cc", "generic")
-    with pytest.raises(InputError) as error:
-        prove(made, toolchain("bluefield3-proxy"))
-    wording(str(error.value).replace(str(made.folder), "FOLDER"))
+def test_a_target_without_a_specification_has_no_device(firmware):
+    assert devices_of(firmware("rl_cc", "generic")) == ()
+
+
+def test_every_adapter_of_a_folder_of_all_targets_is_proved(firmware):
+    made = firmware("rl_cc", "all")
+    devices = devices_of(made)
+    assert [device.target for device in devices] == [device.target for device in DEVICES]
+    for device in devices:
+        assert path_of(made, device).startswith(f"{device.target}/")
+        assert prove(made, device, tools()).proved
 
 
 def test_a_profile_of_32_bits_is_said(firmware, wording):
+    made = firmware("rl_cc", "doca-pcc")
     with pytest.raises(InputError) as error:
-        prove(firmware("rl_cc", "doca-pcc"), toolchain("ibex-small"))
+        prove(made, *devices_of(made), toolchain("ibex-small"))
     wording(error.value)
