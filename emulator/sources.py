@@ -35,8 +35,8 @@ DIRECTIVE = re.compile(
     re.ASCII,
 )
 HEADER = re.compile(r"[ \t]*#[ \t]*include[ \t]+<(\w+\.h)>[ \t]*", re.ASCII)
-RESERVED = frozenset(("__cplusplus",))
-"""Words that begin with an underscore are the compiler's own; emitted C asks one of them."""
+RESERVED = frozenset(("__cplusplus", "__BYTE_ORDER__", "__ORDER_LITTLE_ENDIAN__"))
+"""Words that begin with an underscore are the compiler's own; emitted C asks what three of them say."""
 
 
 @dataclass(frozen=True)

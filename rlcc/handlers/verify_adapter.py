@@ -31,7 +31,8 @@ def prove(opened: Opened, chosen: Mapping[str, str | None]) -> int:
     firmware = read_firmware(opened)
     devices = devices_of(firmware)
     if not devices:
-        known = " or ".join(device.target for device in DEVICES)
+        *others, last = (device.target for device in DEVICES)
+        known = f"{', '.join(others)} or {last}"
         target = opened.details.get("target")
         raise InputError(f"{opened.folder} was emitted for {target}, whose adapter has no proof; emit it for {known}")
     codes = [_prove(firmware, device, tools, f"{options.compiler} {options.optimise}") for device in devices]
@@ -45,7 +46,7 @@ def _prove(firmware: Firmware, device: ProvedDevice, tools: Toolchain, compiler:
         progress(f"proving the adapter for {device.target}")
         proof = prove(firmware, device, tools)
         figures |= {
-            "adapter": f"{proof.device}, entry {proof.entry}",
+            "adapter": f"{proof.device}, entry {' and '.join(proof.entries)}",
             "engine": tools.profile.label(),
             "compiler": compiler,
             "verdict": f"{proof.verdict}{'' if proof.proved else f': {proof.text}'}",

@@ -82,6 +82,7 @@ EXCEPT = {
     "emulator/linux/guest/bed.c": "TCP's flows in a real kernel",
     "verify/adapter/connectx6dx.py": "the rate that a flow's adapter hands to the device",
     "verify/adapter/doca_pcc.py": "the rate that a flow's adapter hands to the device",
+    "verify/adapter/falcon_rue.py": "the window of the rate that a flow's adapter hands to the device",
     "verify/adapter/policy.py": "what a flow's adapter counts",
     "verify/adapter/transition.py": "the rate that a flow's adapter hands to the device",
     "verify/behaviour/decide.py": "of policies that scale a rate",

@@ -31,3 +31,51 @@ CONNECTX6DX = {
     "rate cut": ("0xFFFFFFU", "0xFFFFFU"),
     "credits claimed": ("results->credits = 0U", "results->credits = 1U"),
 }
+FALCON_RUE = {
+    "losing": {
+        "a decision an event": ("passed >= signals->rtt", "passed >= 0U"),
+        "once an RTT and one": ("passed >= signals->rtt", "passed > signals->rtt"),
+        "new connections wait": ("(connection->rate_q20 == 0U) || ", ""),
+        "times that do not wrap": ("(t4 - t1) & RUE_TIME;\n    signals", "t4 - t1;\n    signals"),
+        "more held than the trip": ("(held < rtt) ? (rtt - held) : 0U", "(rtt - held) & RUE_TIME"),
+        "one delay for another": ("delay = (t2 - t1) & RUE_TIME", "delay = (t4 - t3) & RUE_TIME"),
+        "units for ns": ("((uint64_t)signals->delay * RUE_UNIT_PS) / 1000U", "signals->delay"),
+        "every NACK a loss": (" && (signals->nack_code == RUE_NACK_NO_RESOURCES)", ""),
+        "no retransmission a loss": ("(signals->type == RUE_RETRANSMISSION) ||", "(signals->type == 4U) ||"),
+        "losses kept": ("    connection->nack_count = 0U;\n", ""),
+        "packets for bytes": ("signals->packets_acked * params->packet_bytes", "signals->packets_acked"),
+        "a window of no RTT that wraps": ("(orders->rtt_state > RUE_RTT_MOST) ? RUE_RTT_MOST : ", ""),
+        "no most": ("(uint32_t)((window < most) ? window : most)", "(uint32_t)window"),
+        "a window of nothing": ("(window == 0U) ? 1U : (uint32_t)window", "(uint32_t)window"),
+        "a gap cut off": ("+ (scale / 2U)) / scale", ") / scale"),
+        "the whole interval for a gap": ("((uint64_t)1U << 36U) - (pace * rtt)", "((uint64_t)1U << 36U)"),
+        "no most of gaps": ("(gap > params->gap_most) ? params->gap_most : gap", "gap"),
+        "a timeout without the gap": ("        timeout += (gap * RUE_TICK_PS) / RUE_UNIT_PS;", ""),
+        "a timeout that wraps": ("(timeout > RUE_TIME) ? RUE_TIME : timeout", "timeout"),
+        "no least timeout": ("(timeout > params->retransmit_least) ? (uint32_t)timeout : params->retransmit_least",
+                             "(uint32_t)timeout"),
+        "a marker that grows old": ("(now - signals->rtt_state) & RUE_TIME;", "signals->marker;"),
+        "a marker of 32 bits": ("(now - signals->marker) & RUE_TIME", "now - signals->marker"),
+        "0 stays new": ("(params->policy.rate_initial_q30 >> 10U) + 1U", "params->policy.rate_initial_q30 >> 30U"),
+        "a response not cleared": ("line->word[0] = 0U", "line->word[0] &= 15U"),
+        "a field torn at a word": ("line->word[first + 1U] |= kept >> after", "line->word[first + 1U] |= 0U"),
+    },
+    "delivered": {
+        "packets for bytes": ("signals->packets_acked * params->packet_bytes", "signals->packets_acked"),
+        "bytes kept": ("    connection->acked_bytes = 0U;\n", ""),
+    },
+    "options": {
+        "no cap": ("(capped < RUE_WINDOW_ONE) ? RUE_WINDOW_ONE : capped", "most"),
+        "less than a packet": ("(capped < RUE_WINDOW_ONE) ? RUE_WINDOW_ONE : capped", "capped"),
+        "no cap before the first sample": ("rlcc_first_in_flight(&params->policy)", "0xFFFFFFFFU"),
+    },
+}  # fmt: skip
+"""Of Falcon's, by the student around which it is broken."""
+FALCON_RUE_2 = {
+    "alpha of another event": ("? RUE_ALPHA_RETRANSMISSION : RUE_ALPHA", "? RUE_ALPHA : RUE_ALPHA"),
+    "ACKs too seldom": ("< RUE_ASK_WINDOW_Q10", "< 2048U"),
+    "paths without weight": ("RUE2_RESPONSE_FLOW_WEIGHT_3, paths", "RUE2_RESPONSE_FLOW_WEIGHT_3, 0U"),
+    "a path where there is one": ("paths * rue_get", "rue_get"),
+    "whole packets of the NIC's window": ("params->nic_window * RUE_WINDOW_ONE", "params->nic_window"),
+}
+"""Of its second generation, with the student that loses packets."""

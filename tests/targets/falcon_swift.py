@@ -7,7 +7,7 @@ beyond it: `<` at the target, flow scaling in whole units of time, windows of te
 from dataclasses import dataclass
 from math import floor, sqrt
 
-from falcon_lines import ACK, FABRIC, FORWARD, NACK, REVERSE, TIME
+from verify.adapter.falcon_lines import ACK, FABRIC, FORWARD, NACK, REVERSE, TIME
 
 SCALE = 131_072 / 512_000
 """Ticks of the traffic shaper in a unit of time."""

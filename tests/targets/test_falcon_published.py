@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from falcon_lines import LINES, fields
+
+from verify.adapter.falcon_lines import LINES, fields
 
 ISEKAI = os.environ.get("RLCC_ISEKAI")
 STAND_INS = {

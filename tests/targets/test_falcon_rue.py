@@ -11,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from falcon_lines import ACK, FABRIC, FORWARD, LINES, NACK, RETRANSMISSION, REVERSE, TIME, fields, pack, unpack
+from adapter_mutants import FALCON_RUE, FALCON_RUE_2
+from falcon_packing import pack, unpack
 from flow_model import Flow
 from target_students import STUDENTS
 
 from decision.artefact.manifest import opened
 from decision.ir.formats import U32_MAX
 from decision.policy.once_per_rtt import decides_once
+from verify.adapter.falcon_lines import ACK, FABRIC, FORWARD, LINES, NACK, RETRANSMISSION, REVERSE, TIME, fields
 
 FITTING = [name for name in STUDENTS if name not in ("counting", "once", "acks")]  # events tell of no CNPs nor marks
 ADAPTER = "rlcc_falcon_rue.c"
@@ -169,7 +171,7 @@ def story(student: str, gen: int, *, told: int = 0) -> tuple[Step, ...]:
     program, policy, tuned = STUDENTS[student].program(), STUDENTS[student].params(), Tuned()
     connections: dict[int, Connection] = {}
     now, steps = 2**24 - 4000, []
-    for number in range(320 if student in MUTANTS else 120):
+    for number in range(320 if student in FALCON_RUE else 120):
         if number % 20 == 19:  # the operator turns everything
             policy = {name: max(value - value // 4, 1) for name, value in policy.items()}
             tuned = LEAST if number % 100 == 59 else MOST if number % 100 == 99 else turned(rng)
@@ -240,48 +242,6 @@ def test_a_policy_that_hears_of_cnps_is_refused(firmware):
         firmware("counting", "falcon-rue")
 
 
-MUTANTS = {
-    "losing": {
-        "a decision an event": ("passed >= signals->rtt", "passed >= 0U"),
-        "once an RTT and one": ("passed >= signals->rtt", "passed > signals->rtt"),
-        "new connections wait": ("(connection->rate_q20 == 0U) || ", ""),
-        "times that do not wrap": ("(t4 - t1) & RUE_TIME;\n    signals", "t4 - t1;\n    signals"),
-        "more held than the trip": ("(held < rtt) ? (rtt - held) : 0U", "(rtt - held) & RUE_TIME"),
-        "one delay for another": ("delay = (t2 - t1) & RUE_TIME", "delay = (t4 - t3) & RUE_TIME"),
-        "units for ns": ("((uint64_t)signals->delay * RUE_UNIT_PS) / 1000U", "signals->delay"),
-        "every NACK a loss": (" && (signals->nack_code == RUE_NACK_NO_RESOURCES)", ""),
-        "no retransmission a loss": ("(signals->type == RUE_RETRANSMISSION) ||", "(signals->type == 4U) ||"),
-        "losses kept": ("    connection->nack_count = 0U;\n", ""),
-        "packets for bytes": ("signals->packets_acked * params->packet_bytes", "signals->packets_acked"),
-        "a window of no RTT that wraps": ("(orders->rtt_state > RUE_RTT_MOST) ? RUE_RTT_MOST : ", ""),
-        "no most": ("(uint32_t)((window < most) ? window : most)", "(uint32_t)window"),
-        "a window of nothing": ("(window == 0U) ? 1U : (uint32_t)window", "(uint32_t)window"),
-        "a gap cut off": ("+ (scale / 2U)) / scale", ") / scale"),
-        "the whole interval for a gap": ("((uint64_t)1U << 36U) - (pace * rtt)", "((uint64_t)1U << 36U)"),
-        "no most of gaps": ("(gap > params->gap_most) ? params->gap_most : gap", "gap"),
-        "a timeout without the gap": ("        timeout += (gap * RUE_TICK_PS) / RUE_UNIT_PS;", ""),
-        "a timeout that wraps": ("(timeout > RUE_TIME) ? RUE_TIME : timeout", "timeout"),
-        "no least timeout": ("(timeout > params->retransmit_least) ? (uint32_t)timeout : params->retransmit_least",
-                             "(uint32_t)timeout"),
-        "a marker that grows old": ("(now - signals->rtt_state) & RUE_TIME;", "signals->marker;"),
-        "a marker of 32 bits": ("(now - signals->marker) & RUE_TIME", "now - signals->marker"),
-        "0 stays new": ("(params->policy.rate_initial_q30 >> 10U) + 1U", "params->policy.rate_initial_q30 >> 30U"),
-        "a response not cleared": ("line->word[i] = 0U", "line->word[i] &= 15U"),
-        "a field torn at a word": ("line->word[first + 1U] |= kept >> after", "line->word[first + 1U] |= 0U"),
-    },
-    "delivered": {
-        "packets for bytes": ("signals->packets_acked * params->packet_bytes", "signals->packets_acked"),
-        "bytes kept": ("    connection->acked_bytes = 0U;\n", ""),
-    },
-    "options": {
-        "no cap": ("(capped < RUE_WINDOW_ONE) ? RUE_WINDOW_ONE : capped", "most"),
-        "less than a packet": ("(capped < RUE_WINDOW_ONE) ? RUE_WINDOW_ONE : capped", "capped"),
-        "no cap before the first sample": ("rlcc_first_in_flight(&params->policy)", "0xFFFFFFFFU"),
-    },
-}  # fmt: skip
-"""Of the adapter, by the student around which it is broken."""
-
-
 @pytest.fixture(scope="module")
 def policy(firmware, host_compiler, run, tmp_path_factory):
     """A student's compiled decision, for the adapters that are broken around it."""
@@ -297,25 +257,18 @@ def policy(firmware, host_compiler, run, tmp_path_factory):
     return compiled
 
 
-@pytest.mark.parametrize(("student", "name"), [(student, name) for student in MUTANTS for name in MUTANTS[student]])
+@pytest.mark.parametrize(
+    ("student", "name"), [(student, name) for student in FALCON_RUE for name in FALCON_RUE[student]]
+)
 def test_a_broken_adapter_is_noticed(student, name, firmware, policy, library):
-    edit = (ADAPTER, *MUTANTS[student][name])
+    edit = (ADAPTER, *FALCON_RUE[student][name])
     path = library(firmware(student, "falcon-rue"), policy(student), ADAPTER, edit=edit)
     assert any(drive(path, student, 1))
 
 
-OF_GENERATION_2 = {
-    "alpha of another event": ("? RUE_ALPHA_RETRANSMISSION : RUE_ALPHA", "? RUE_ALPHA : RUE_ALPHA"),
-    "ACKs too seldom": ("< RUE_ASK_WINDOW_Q10", "< 2048U"),
-    "paths without weight": ("RUE2_RESPONSE_FLOW_WEIGHT_3, paths", "RUE2_RESPONSE_FLOW_WEIGHT_3, 0U"),
-    "a path where there is one": ("paths * rue_get", "rue_get"),
-    "whole packets of the NIC's window": ("params->nic_window * RUE_WINDOW_ONE", "params->nic_window"),
-}
-
-
-@pytest.mark.parametrize("name", OF_GENERATION_2)
+@pytest.mark.parametrize("name", FALCON_RUE_2)
 def test_so_is_one_of_generation_2(name, firmware, policy, library):
-    edit = (ADAPTER, *OF_GENERATION_2[name])
+    edit = (ADAPTER, *FALCON_RUE_2[name])
     path = library(firmware("losing", "falcon-rue"), policy("losing"), ADAPTER, edit=edit)
     assert any(drive(path, "losing", 2))
 

@@ -3,10 +3,10 @@ and each point where they do not, shown (docs/how-to/targets.md lists them)."""
 
 import numpy as np
 import pytest
-from falcon_lines import ACK, RETRANSMISSION, fields
 from falcon_swift import SwiftParams, answer, gap_of, rounded, target_delay
 
 from netsim import _core
+from verify.adapter.falcon_lines import ACK, RETRANSMISSION, fields
 
 UNIT_PS, TICK_PS = 131_072, 512_000
 UNSCALED = SwiftParams(max_flow_scaling=0)

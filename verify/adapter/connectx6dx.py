@@ -11,19 +11,17 @@ from verify.adapter.transition import ProvedDevice, Transition, carried, decided
 from verify.adapter.values import Unknowns
 from verify.rv64.values import MachineWord
 
+ENTRY = "rl_algo"
 CONTEXT_WORDS = 30
 RTT_REQ, RATE_SHIFT, RATE_MASK = 1, 8, 0xFFFFFF
 """Bit fields of the first word of the results: ask for a probe, and the rate in the upper 24 bits."""
 
 
-def transitions(policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
+def transitions(policy: PolicyFacts) -> Sequence[Transition]:
     unknowns = Unknowns()
-    return [(unknowns, _transition(policy, unknowns))]
-
-
-def _transition(policy: PolicyFacts, unknowns: Unknowns) -> Transition:
     u32, number, pointer = unknowns.u32, unknowns.number, unknowns.words.pointer
-    event = Transition([pointer("context"), unknowns.structure("attr"), pointer("results"), pointer("memory")])
+    arguments = [pointer("context"), unknowns.structure("attr"), pointer("results"), pointer("memory")]
+    event = Transition(ENTRY, unknowns, arguments)
     context = [u32(f"context[{n}]") for n in range(CONTEXT_WORDS)]
     params = {name: u32(f"params.{name}") for name in policy.params}
     event.add("context", context, written=True)
@@ -46,7 +44,7 @@ def _transition(policy: PolicyFacts, unknowns: Unknowns) -> Transition:
 
     # A response is decided on, with what was counted.
     asked = told | counted
-    answer = decided(policy, unknowns, event, is_response, context[: policy.flow_words], asked, params)
+    answer = decided(policy, event, is_response, context[: policy.flow_words], asked, params)
     is_decision = is_response
     if policy.decided is not None:
         is_decision = is_response & answer.flow[policy.decided].equals(asked["response_ns"])
@@ -56,7 +54,7 @@ def _transition(policy: PolicyFacts, unknowns: Unknowns) -> Transition:
     after |= {name: number(0).where(is_decision, counted[name]) for name in policy.counters}
     event.leave("context", after)
     event.leave("results", {"rate": (after["rate_q20"] & RATE_MASK) << RATE_SHIFT | RTT_REQ, "credits": number(0)})
-    return event
+    return [event]
 
 
 def _read_event(unknowns: Unknowns, policy: PolicyFacts) -> Model:
@@ -77,4 +75,4 @@ def _read_event(unknowns: Unknowns, policy: PolicyFacts) -> Model:
     return model
 
 
-CONNECTX6DX = ProvedDevice("connectx6dx", "rlcc_rl_algo.c", "rl_algo", transitions)
+CONNECTX6DX = ProvedDevice("connectx6dx", "rlcc_rl_algo.c", transitions)

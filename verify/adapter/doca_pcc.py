@@ -10,9 +10,10 @@ from itertools import product
 from verify.adapter.external import ExternalCall, Model
 from verify.adapter.policy import PolicyFacts
 from verify.adapter.transition import ProvedDevice, Transition, carried, decided
-from verify.adapter.values import U32, Unknowns
+from verify.adapter.values import Unknowns, Unsigned
 from verify.rv64.values import MachineWord
 
+ENTRY = "doca_pcc_dev_user_algo"
 SLOT = 0
 """The algorithm slot of the policy; the device's own algorithm has the others."""
 CNP, TX, NACK, RTT = 2, 3, 5, 6
@@ -25,18 +26,15 @@ KEPT_COUNTERS = ("cnp_count", "nack_count", "sent_bytes")
 """Counters that the device can tell."""
 
 
-def transitions(policy: PolicyFacts) -> Sequence[tuple[Unknowns, Transition]]:
-    cases = []
-    for tuned, counted in product((True, False), repeat=2):
-        unknowns = Unknowns()
-        cases.append((unknowns, _transition(policy, unknowns, tuned, counted)))
-    return cases
+def transitions(policy: PolicyFacts) -> Sequence[Transition]:
+    return [_transition(policy, tuned, counted) for tuned, counted in product((True, False), repeat=2)]
 
 
-def _transition(policy: PolicyFacts, unknowns: Unknowns, tuned: bool, counted: bool) -> Transition:
+def _transition(policy: PolicyFacts, tuned: bool, counted: bool) -> Transition:
+    unknowns = Unknowns()
     u32, number = unknowns.u32, unknowns.number
     one = number(1)
-    event = Transition([unknowns.words.pointer(name) for name in POINTERS])
+    event = Transition(ENTRY, unknowns, [unknowns.words.pointer(name) for name in POINTERS])
     context = [u32(f"context[{n}]") for n in range(CONTEXT_WORDS)]
     attr, general = u32("attr"), u32("event attributes")
     set_params = {name: u32(f"params.{name}") for name in policy.params}
@@ -69,7 +67,7 @@ def _transition(policy: PolicyFacts, unknowns: Unknowns, tuned: bool, counted: b
     params = set_params if tuned else {name: number(policy.defaults[name]) for name in policy.params}
     asked = {name: number(0) for name in policy.event} | {name: before[name] for name in kept}
     asked |= {"request_sent_ns": u32("rtt_req_send_timestamp"), "response_ns": u32("timestamp")}
-    answer = decided(policy, unknowns, event, is_rtt, context[: policy.flow_words], asked, params)
+    answer = decided(policy, event, is_rtt, context[: policy.flow_words], asked, params)
     is_late = is_rtt & ~answer.flow[policy.decided or 0].equals(asked["response_ns"]) if once else number(0)
     is_decision = is_rtt & ~is_late
 
@@ -127,7 +125,7 @@ def _array(name: str, result: MachineWord) -> Model:
     return model
 
 
-def _internal(context: Sequence[U32], own: dict[str, U32]) -> Model:
+def _internal(context: Sequence[Unsigned], own: dict[str, Unsigned]) -> Model:
     """The device's own algorithm: it gets the adapter's arguments."""
 
     def model(call: ExternalCall) -> None:
@@ -144,6 +142,4 @@ def _internal(context: Sequence[U32], own: dict[str, U32]) -> Model:
 
 SDK = ("doca_pcc_dev.h", "doca_pcc_dev_algo_access.h", "doca_pcc_dev_event.h")
 """Headers of the device's SDK, which the C names and a build without the SDK passes over."""
-DOCA_PCC = ProvedDevice(
-    "doca-pcc", "rlcc_doca_pcc.c", "doca_pcc_dev_user_algo", transitions, frozenset(("stddef.h", *SDK))
-)
+DOCA_PCC = ProvedDevice("doca-pcc", "rlcc_doca_pcc.c", transitions, frozenset(("stddef.h", *SDK)))

@@ -76,6 +76,7 @@ class AdapterWalk(Rv64Walk):
     models: dict[int, Model]
     arguments: Sequence[MachineWord]
     calls = 0
+    divides = True
 
     def start(self, slots: Slots) -> Rv64State:
         state = super().start(slots)

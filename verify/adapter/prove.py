@@ -10,6 +10,7 @@ Then each output is compared with the specification, on numbers first, and by a 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 
 import numpy as np
 from bitwuzla import Kind, Term
@@ -22,21 +23,24 @@ from verify.adapter.build import AdapterBuild, build_adapter
 from verify.adapter.connectx6dx import CONNECTX6DX
 from verify.adapter.doca_pcc import DOCA_PCC
 from verify.adapter.external import AdapterWalk, ExternalCall, Model
+from verify.adapter.falcon_rue import FALCON_RUE
 from verify.adapter.libc import LIBRARY
 from verify.adapter.policy import policy_of
 from verify.adapter.transition import Due, ProvedDevice, Transition
-from verify.adapter.values import SAMPLES, Unknowns
+from verify.adapter.values import SAMPLES
 from verify.code.failures import Refused
 from verify.rv64.decoder import decode_text
-from verify.rv64.memory import AllowedPlaces, Constants, read
+from verify.rv64.memory import AllowedPlaces, Constants
 from verify.rv64.paths import Branches, Paths
 from verify.rv64.values import MachineWord
 from verify.rv64.walk import WalkJudge, check_kept
 from verify.terms.bits import LogicUndecided
 
-DEVICES = (DOCA_PCC, CONNECTX6DX)
-SECONDS = 30.0
-"""Time limit of one question."""
+DEVICES = (DOCA_PCC, CONNECTX6DX, FALCON_RUE)
+SECONDS, STEP_SECONDS = 30.0, 2.0
+"""Time limits of one question, and of one whether a word is a step of the specification."""
+MIN_VALUES = 4
+"""Different values of a word on the samples, for it to be compared with steps."""
 
 
 @dataclass
@@ -44,7 +48,7 @@ class AdapterProof:
     """Result of a proof. ``text`` says why it is not proved; ``example``: inputs for which an output differs."""
 
     device: str
-    entry: str
+    entries: tuple[str, ...] = ()
     verdict: str = "proved"
     text: str = ""
     example: Mapping[str, int] = field(default_factory=dict)
@@ -93,12 +97,14 @@ def prove_sources(firmware: Firmware, device: ProvedDevice, sources: Sources, to
     """Returns the proof of an adapter's C next to a firmware's policy."""
     if not tools.profile.core.isa.startswith("rv64"):
         raise InputError(f"adapters are proved on an RV64 profile; {tools.profile.name} is {tools.profile.core.isa}")
-    proof = AdapterProof(device.target, device.entry)
-    build = build_adapter(sources, device.entry, tools)
+    proof = AdapterProof(device.target)
+    build = cache(partial(build_adapter, sources, tools=tools))
     try:
-        for unknowns, transition in device.transitions(policy_of(firmware)):
+        for transition in device.transitions(policy_of(firmware)):
+            entry = firmware.named(transition.entry)
             models = LIBRARY | {firmware.named(name): model for name, model in transition.models.items()}
-            _Case(build, unknowns, transition, models, proof).run()
+            proof.entries = tuple(dict.fromkeys((*proof.entries, entry)))
+            _Case(build(entry), transition, models, proof).run()
     except _Different as error:
         proof.verdict, proof.text, proof.example = "refuted", str(error), error.example
     except (Refused, LogicUndecided) as error:
@@ -112,17 +118,16 @@ class _Case:
     def __init__(
         self,
         build: AdapterBuild,
-        unknowns: Unknowns,
         transition: Transition,
         models: Mapping[str, Model],
         proof: AdapterProof,
     ) -> None:
-        self.build, self.unknowns, self.transition, self.proof = build, unknowns, transition, proof
-        self.words, self.bits = unknowns.words, unknowns.bits
+        self.build, self.transition, self.proof = build, transition, proof
+        self.words, self.bits = transition.unknowns.words, transition.unknowns.bits
         self.bits.seconds = SECONDS
         self.branches = Branches(self.words, self.bits, SAMPLES)
         frame = AllowedPlaces(transition.structures, build.stack_bytes)
-        constants, judge = Constants(build.image, self.bits), WalkJudge(_same, _same, self._shown)
+        constants, judge = Constants(build.image, self.bits), WalkJudge(self._named, self._named, self._shown)
         code = decode_text(build.image)
         self.walk = AdapterWalk(code, build.entry, self.words, frame, constants, self.branches, judge)
         self.walk.arguments = transition.arguments
@@ -136,8 +141,7 @@ class _Case:
             end = self.walk.run(self.transition.memory)
             check_kept(end, self.build.entry)
             for due in self.transition.due:
-                word = read(self.words, end.slots, self.build.entry, *due.slot, False)
-                self._compare(due, word)
+                self._compare(due, due.found(self.words, end.slots, self.build.entry))
                 self.proof.outputs += 1
         finally:
             self.proof.calls += self.walk.calls
@@ -147,7 +151,11 @@ class _Case:
         if word.base:
             raise Refused("not-proved", self.build.entry, f"{due.name} is a pointer")
         expected = due.value.word
-        inputs = {name: one for name, one in self.unknowns.found.items() if one.nodes & (word.nodes | expected.nodes)}
+        inputs = {
+            name: one
+            for name, one in self.transition.unknowns.found.items()
+            if one.nodes & (word.nodes | expected.nodes)
+        }
         differing = np.flatnonzero(np.broadcast_to(word.samples != expected.samples, SAMPLES))
         if len(differing):
             n = int(differing[0])
@@ -163,6 +171,29 @@ class _Case:
         text = f"{due.name} is {ours:#x}, specified {specified:#x}{'' if inputs else ', for every input'}"
         raise _Different(text, dict(zip(inputs, values, strict=True)))
 
+    def _named(self, word: MachineWord, paths: Paths) -> MachineWord:
+        """The word as a step of the specification, where it can be shown to be one on these paths."""
+        mask = self.branches.mask(paths) if self.transition.steps else None
+        if mask is None or len(np.unique(ours := np.broadcast_to(word.samples, SAMPLES)[mask])) < MIN_VALUES:
+            return word
+        for step in self.transition.steps:
+            if step is word:
+                return word
+            if (np.broadcast_to(step.samples, SAMPLES)[mask] == ours).all() and self._equal(word, step, paths):
+                return step
+        return word
+
+    def _equal(self, word: MachineWord, step: MachineWord, paths: Paths) -> bool:
+        """Whether two words were shown to be one on these paths, in a short time."""
+        differ = self.bits.term(Kind.DISTINCT, [word.term, step.term])
+        self.bits.seconds = STEP_SECONDS
+        try:
+            return not self.bits.satisfiable([*self.branches.condition(paths), differ], "a step")
+        except LogicUndecided:
+            return False
+        finally:
+            self.bits.seconds = SECONDS
+
     def _shown(self, flag: MachineWord, paths: Paths, address: int) -> None:
         """Raises Refused where a condition may be 0 on these paths."""
         wrong = self.bits.term(Kind.NOT, [self.bits.true(flag.term)])
@@ -170,10 +201,6 @@ class _Case:
             [*self.branches.condition(paths), wrong], f"the address of the access at {address:#x}"
         ):
             raise Refused("load-address", address, f"an access that the inputs take elsewhere at {address:#x}")
-
-
-def _same(word: MachineWord, paths: Paths) -> MachineWord:
-    return word
 
 
 def _without_model(name: str) -> Model:

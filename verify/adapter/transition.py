@@ -4,45 +4,83 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from verify.adapter.external import ExternalCall, Model, record_slot
-from verify.adapter.policy import WORD, PolicyFacts
-from verify.adapter.values import U32, Unknowns
+from verify.adapter.policy import PolicyFacts
+from verify.adapter.values import Unknowns, Unsigned
 from verify.code.arguments import Structure
-from verify.rv64.memory import Slot, Slots
-from verify.rv64.values import MachineWord
+from verify.rv64.memory import Slot, Slots, read
+from verify.rv64.values import MachineWord, MachineWords
+from verify.rv64.words import XLEN
 
 RATE = "rate_q20"
 
 
 @dataclass(frozen=True)
 class Due:
-    """A word that the adapter must leave or hand over: its place when the adapter returns, and its value."""
+    """A number that the adapter must leave or hand over: its place when the adapter returns, and its value.
+
+    ``bits``: the first bit behind the beginning of the place, and how many; None for the whole place."""
 
     name: str
     slot: Slot
-    value: U32
+    value: Unsigned
+    bits: tuple[int, int] | None = None
+
+    def found(self, words: MachineWords, slots: Slots, at: int) -> MachineWord:
+        """Returns what is in the place. Refused if nothing has written it."""
+        base, offset, size = self.slot
+        if self.bits is None:
+            return read(words, slots, at, base, offset, size, False)
+        first, count = self.bits
+        word, shift = divmod(first, XLEN)
+        here = words.right(read(words, slots, at, base, offset + size * word, size, False), words.number(shift), False)
+        if shift + count > XLEN:
+            after = read(words, slots, at, base, offset + size * (word + 1), size, False)
+            here = words.either(here, words.left(after, words.number(XLEN - shift)))
+        return words.low(here, count, False)
 
 
 @dataclass
 class Transition:
-    """The inputs of one event, the models of the functions that the adapter calls, and the outputs due."""
+    """One event: the function that it calls, its inputs, the models of the functions that the adapter calls, and the
+    outputs due. ``steps``: values on the way to them, each of which a solver may find before the next."""
 
+    entry: str
+    unknowns: Unknowns
     arguments: Sequence[MachineWord]
     structures: dict[str, Structure] = field(default_factory=dict)
     memory: Slots = field(default_factory=dict)
     models: dict[str, Model] = field(default_factory=dict)
     due: list[Due] = field(default_factory=list)
+    steps: list[MachineWord] = field(default_factory=list)
 
-    def add(self, name: str, words: Sequence[U32], written: bool) -> None:
+    def add(self, name: str, words: Sequence[Unsigned], written: bool, alignment: int = 4) -> None:
         """Adds a structure of the device with its contents before the event."""
-        self.structures[name] = Structure(name, WORD * len(words), (), written)
-        self.memory |= {(name, WORD * n, WORD): word.word for n, word in enumerate(words)}
+        offset = 0
+        for word in words:
+            self.memory[name, offset, word.bits // 8] = word.word
+            offset += word.bits // 8
+        self.structures[name] = Structure(name, offset, (), written, alignment)
 
-    def leave(self, structure: str, values: Mapping[str, U32]) -> None:
+    def step(self, value: Unsigned) -> Unsigned:
+        """Notes a value on the way to what is due, and returns it."""
+        self.steps.append(value.word)
+        return value
+
+    def leave(self, structure: str, values: Mapping[str, Unsigned]) -> None:
         """Says what the words of a structure must be after the event, by their names in their order."""
-        slots = ((structure, WORD * n, WORD) for n in range(len(values)))
-        self.due += [Due(f"{structure}.{name}", slot, values[name]) for name, slot in zip(values, slots, strict=True)]
+        offset = 0
+        for name, value in values.items():
+            self.due.append(Due(f"{structure}.{name}", (structure, offset, value.bits // 8), value))
+            offset += value.bits // 8
 
-    def hand(self, values: Mapping[str, U32]) -> None:
+    def leave_fields(self, structure: str, values: Mapping[str, tuple[int, int, Unsigned]]) -> None:
+        """Says what the bit fields of a structure of 64-bit words must be: first bit, number of bits and value."""
+        slot = structure, 0, XLEN // 8
+        self.due += [
+            Due(f"{structure}.{name}", slot, value, (first, count)) for name, (first, count, value) in values.items()
+        ]
+
+    def hand(self, values: Mapping[str, Unsigned]) -> None:
         """Says what functions must have got, by the names that their models record; 0 where they are not called."""
         for name, value in values.items():
             self.memory[record_slot(name)] = value.words.number(0)
@@ -51,48 +89,56 @@ class Transition:
 
 @dataclass(frozen=True)
 class ProvedDevice:
-    """A device whose adapters can be proved: its target, the adapter's C file and the function that an event calls.
+    """A device whose adapters can be proved: its target, and the adapter's C file.
 
-    ``transitions``: the cases of a policy that are proved one after the other, with their inputs; ``headers``: those
-    that the C file may name besides the firmware's own."""
+    ``transitions``: the cases of a policy that are proved one after the other; ``headers``: those that the C file may
+    name besides the firmware's own."""
 
     target: str
     source: str
-    entry: str
-    transitions: Callable[[PolicyFacts], Sequence[tuple[Unknowns, Transition]]]
+    transitions: Callable[[PolicyFacts], Sequence[Transition]]
     headers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The answer of ``rlcc_decide``, an arbitrary function: the flow's words afterwards, and the rate."""
+    """The answer of ``rlcc_decide``, an arbitrary function: the flow's words afterwards, and the knobs by their names,
+    of which one is the rate."""
 
-    flow: Sequence[U32]
-    rate: U32
+    flow: Sequence[Unsigned]
+    knobs: Mapping[str, Unsigned]
+
+
+def first_rate(params: Mapping[str, Unsigned]) -> Unsigned:
+    """Returns the rate of a new flow: never 0, which means a new flow."""
+    return (params["rate_initial_q30"] >> 10) + 1
 
 
 def carried(
-    before: Mapping[str, U32], answer: Decision, when: U32, is_new: U32, params: Mapping[str, U32]
-) -> dict[str, U32]:
+    before: Mapping[str, Unsigned], answer: Decision, when: Unsigned, is_new: Unsigned, params: Mapping[str, Unsigned]
+) -> dict[str, Unsigned]:
     """Returns the words of the context after an event: the answer's, where the flag ``when`` is set. Without an answer
     the rate in force stays, and that of a new flow is by the parameters."""
-    first = (params["rate_initial_q30"] >> 10) + 1
-    rate = answer.rate.where(when, first.where(is_new, before[RATE]))
-    flow = {f"flow[{n}]": word.where(when, before[f"flow[{n}]"]) for n, word in enumerate(answer.flow)}
-    return {**before, RATE: rate, **flow}
+    rate = answer.knobs[RATE].where(when, first_rate(params).where(is_new, before[RATE]))
+    return {**before, RATE: rate, **flow_after(before, answer, when)}
+
+
+def flow_after(before: Mapping[str, Unsigned], answer: Decision, when: Unsigned) -> dict[str, Unsigned]:
+    """Returns the policy's words after an event: the answer's, where the flag ``when`` is set."""
+    return {f"flow[{n}]": word.where(when, before[f"flow[{n}]"]) for n, word in enumerate(answer.flow)}
 
 
 def decided(
     policy: PolicyFacts,
-    unknowns: Unknowns,
     transition: Transition,
-    when: U32,
-    flow: Sequence[U32],
-    event: Mapping[str, U32],
-    params: Mapping[str, U32],
+    when: Unsigned,
+    flow: Sequence[Unsigned],
+    event: Mapping[str, Unsigned],
+    params: Mapping[str, Unsigned],
 ) -> Decision:
     """Adds that the adapter asks for one decision, where the flag ``when`` is set, on this flow, event and parameters.
     Returns its answer."""
+    unknowns = transition.unknowns
     answer = [unknowns.u32(f"answer.flow[{n}]") for n in range(policy.flow_words)]
     knobs = {name: unknowns.u32(f"answer.{name}") for name in policy.action or (RATE,)}
     due = {f"flow[{n}]": word for n, word in enumerate(flow)}
@@ -106,12 +152,12 @@ def decided(
         for n, words in enumerate((range(policy.flow_words), policy.event, policy.params)):
             group = ("", "event.", "params.")[n]
             for k, name in enumerate(words):
-                call.record(f"decision on {group}{name if group else f'flow[{name}]'}", call.word(n, WORD * k))
+                call.record(f"decision on {group}{name if group else f'flow[{name}]'}", call.word(n, 4 * k))
         for n, word in enumerate(answer):
-            call.write(0, WORD * n, word.word)
+            call.write(0, 4 * n, word.word)
         for n, name in enumerate(policy.action):
-            call.write(3, WORD * n, knobs[name].word)
+            call.write(3, 4 * n, knobs[name].word)
         return None if policy.action else unknowns.returned(f"answer.{RATE}")
 
     transition.models["rlcc_decide"] = model
-    return Decision(answer, knobs[RATE])
+    return Decision(answer, knobs)

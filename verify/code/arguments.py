@@ -35,6 +35,8 @@ class Structure:
     fields: tuple[Field, ...]
     written: bool
     """The function writes it: the context, whose fields are inputs too, and the action, which holds nothing before."""
+    alignment: int = 4
+    """Bytes."""
 
 
 def structures(program: Program, layouts: Mapping[str, Layout]) -> tuple[Structure, ...]:

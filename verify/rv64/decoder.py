@@ -1,8 +1,9 @@
-"""The RV64 instructions that a decision may be made of: I without system instructions and fences, products, Zbb and Zbs
-as compilers use them, and the compressed form of each.
+"""The RV64 instructions that the proofs know: I without system instructions and fences, products, divisions without a
+sign, Zbb and Zbs as compilers use them, and the compressed form of each.
 
-Everything outside ``ENCODINGS`` and ``_compressed`` is refused: division, floats, CSRs, atomic instructions, and every
-word that the specification keeps back. Encodings after the RISC-V unprivileged specification, chapters RV64I, M, C, B.
+Everything outside ``ENCODINGS`` and ``_compressed`` is refused: divisions with a sign, floats, CSRs, atomic
+instructions, and every word that the specification keeps back. Encodings after the RISC-V unprivileged specification,
+chapters RV64I, M, C, B.
 """
 
 from collections.abc import Callable
@@ -96,6 +97,8 @@ ENCODINGS: dict[str, tuple[str, int, int]] = {
         {
             **{name: _functs(f) for f, name in enumerate(("add", "sll", "slt", "sltu", "xor", "srl", "or", "and"))},
             **{name: _functs(f, 1) for f, name in enumerate(("mul", "mulh", "mulhsu", "mulhu"))},
+            "divu": _functs(5, 1),
+            "remu": _functs(7, 1),
             "sub": _functs(0, 0x20),
             "sra": _functs(5, 0x20),
             "andn": _functs(7, 0x20),
@@ -126,6 +129,8 @@ ENCODINGS: dict[str, tuple[str, int, int]] = {
             "sllw": _functs(1),
             "srlw": _functs(5),
             "mulw": _functs(0, 1),
+            "divuw": _functs(5, 1),
+            "remuw": _functs(7, 1),
             "subw": _functs(0, 0x20),
             "sraw": _functs(5, 0x20),
             "rolw": _functs(1, 0x30),

@@ -19,6 +19,11 @@ def _narrow(of: Meaning) -> Meaning:
     return lambda m, a, b: m.low(of(m, a, b), WORD, True)
 
 
+def _of_words(of: Meaning) -> Meaning:
+    """Returns the operation on low words without a sign."""
+    return _narrow(lambda m, a, b: of(m, m.low(a, WORD, False), m.low(b, WORD, False)))
+
+
 def _count(m: WordArithmetic[Any], b: Any, bits: int) -> Any:
     return m.both(b, m.number(bits - 1))
 
@@ -79,6 +84,10 @@ REGISTERS: dict[str, Meaning] = {
     "mulh": lambda m, a, b: m.high_product(a, b, (True, True)),
     "mulhsu": lambda m, a, b: m.high_product(a, b, (True, False)),
     "mulhu": lambda m, a, b: m.high_product(a, b, (False, False)),
+    "divu": lambda m, a, b: m.quotient(a, b),
+    "remu": lambda m, a, b: m.remainder(a, b),
+    "divuw": _of_words(lambda m, a, b: m.quotient(a, b)),
+    "remuw": _of_words(lambda m, a, b: m.remainder(a, b)),
     "andn": lambda m, a, b: m.both(a, _inverted(m, b)),
     "orn": lambda m, a, b: m.either(a, _inverted(m, b)),
     "xnor": lambda m, a, b: m.differing(a, _inverted(m, b)),
@@ -130,3 +139,5 @@ CONDITIONS: dict[str, Meaning] = {
 }
 LOAD_SIGNED = ("lb", "lh", "lw")
 """Loads that extend by the sign; the others fill with zeros."""
+DIVISIONS = ("divu", "remu", "divuw", "remuw")
+"""Instructions that an adapter may have, and no decision: their time depends on what they divide."""

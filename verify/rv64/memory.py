@@ -18,7 +18,7 @@ from verify.terms.bits import BitTerms
 
 STACK = "stack"
 """Base of the addresses that are relative to the stack pointer at the call."""
-STRUCTURE_ALIGNMENT, STACK_ALIGNMENT = 4, 16
+STACK_ALIGNMENT = 16
 Slot = tuple[str, int, int]
 """Base, offset from it, and bytes."""
 Slots = dict[Slot, MachineWord]
@@ -45,7 +45,7 @@ class AllowedPlaces:
         if not inside:
             where = f"{base or 'address'}{offset:+d}"
             raise Refused(f"{what}-outside", at, f"a {what} of {size} bytes to {where} at {at:#x}")
-        if offset % size or size > (STRUCTURE_ALIGNMENT if known is not None else STACK_ALIGNMENT):
+        if offset % size or size > (known.alignment if known is not None else STACK_ALIGNMENT):
             raise Refused("misaligned", at, f"a {what} of {size} bytes to {base}{offset:+d} at {at:#x}")
 
 

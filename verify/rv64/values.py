@@ -114,6 +114,12 @@ class MachineWords:
         by = self.number(abs(count))
         return self.left(word, by) if count >= 0 else self.right(word, by, False)
 
+    def quotient(self, a: MachineWord, b: MachineWord) -> MachineWord:
+        return self._of("quotient", a, b)
+
+    def remainder(self, a: MachineWord, b: MachineWord) -> MachineWord:
+        return self._of("remainder", a, b)
+
     def less(self, a: MachineWord, b: MachineWord, signed: bool) -> MachineWord:
         return self._of("less", a, b, extra=(signed,))
 

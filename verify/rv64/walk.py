@@ -11,7 +11,7 @@ from functools import reduce
 from verify.code.failures import Refused
 from verify.rv64.decoder import BRANCHES, LOADS, RA, SP, STORES, Rv64Instruction
 from verify.rv64.graph import Place, following, ordered
-from verify.rv64.meaning import CONDITIONS, IMMEDIATES, LOAD_SIGNED, REGISTERS
+from verify.rv64.meaning import CONDITIONS, DIVISIONS, IMMEDIATES, LOAD_SIGNED, REGISTERS
 from verify.rv64.memory import STACK, AllowedPlaces, Constants, Slots, joined_places, read, written
 from verify.rv64.paths import START, Branches, Paths, met, taken
 from verify.rv64.values import MachineWord, MachineWords, PointerUse
@@ -49,6 +49,9 @@ class WalkJudge:
 
 class Rv64Walk:
     """One walk from the call to the return."""
+
+    divides = False
+    """Whether the code may divide."""
 
     def __init__(
         self,
@@ -150,6 +153,8 @@ class Rv64Walk:
             value = words.pointer(CODE, i.after)
         elif i.name == "auipc":
             value = words.number(i.address + i.imm)
+        elif i.name in DIVISIONS and not self.divides:
+            raise Refused("illegal-instruction", i.address, f"a division ({i.name}) at {i.address:#x}")
         elif i.name in REGISTERS:
             operands = [self._register(i, state, n) for n in (i.rs1, i.rs2)]
             if i.name.startswith("mul"):  # solvers are slow with products unless their factors are nodes

@@ -18,7 +18,8 @@ W = TypeVar("W")
 
 
 class WordArithmetic(Protocol[W]):
-    """The operations that instructions are made of. A shift's ``count`` is below 64."""
+    """The operations that instructions are made of. A shift's ``count`` is below 64. Divisions are of numbers without
+    sign; by 0, all bits of the quotient are set, and the remainder is the dividend."""
 
     def number(self, value: int) -> W: ...
     def add(self, a: W, b: W) -> W: ...
@@ -31,6 +32,8 @@ class WordArithmetic(Protocol[W]):
     def low(self, a: W, bits: int, signed: bool) -> W: ...
     def product(self, a: W, b: W) -> W: ...
     def high_product(self, a: W, b: W, signed: tuple[bool, bool]) -> W: ...
+    def quotient(self, a: W, b: W) -> W: ...
+    def remainder(self, a: W, b: W) -> W: ...
     def less(self, a: W, b: W, signed: bool) -> W: ...
     def equal(self, a: W, b: W) -> W: ...
     def choice(self, condition: W, a: W, b: W) -> W: ...
@@ -75,6 +78,12 @@ class WordTerms:
     def high_product(self, a: Term, b: Term, signed: tuple[bool, bool]) -> Term:
         factors = [self.bits.resized(one, 2 * XLEN, sign) for one, sign in zip((a, b), signed, strict=True)]
         return self.bits.term(Kind.BV_EXTRACT, [self.bits.term(Kind.BV_MUL, factors)], [2 * XLEN - 1, XLEN])
+
+    def quotient(self, a: Term, b: Term) -> Term:
+        return self.bits.term(Kind.BV_UDIV, [a, b])
+
+    def remainder(self, a: Term, b: Term) -> Term:
+        return self.bits.term(Kind.BV_UREM, [a, b])
 
     def less(self, a: Term, b: Term, signed: bool) -> Term:
         return self.bits.flag(self.bits.term(Kind.BV_SLT if signed else Kind.BV_ULT, [a, b]), XLEN)
@@ -130,6 +139,14 @@ class WordNumbers:
                 subtracted: Numbers = np.where(factor >> np.uint64(XLEN - 1) != 0, other, np.uint64(0))
                 high = high - subtracted
         return high
+
+    def quotient(self, a: Numbers, b: Numbers) -> Numbers:
+        found: Numbers = np.where(b == 0, np.uint64(2**XLEN - 1), a // np.maximum(b, np.uint64(1)))
+        return found
+
+    def remainder(self, a: Numbers, b: Numbers) -> Numbers:
+        found: Numbers = np.where(b == 0, a, a % np.maximum(b, np.uint64(1)))
+        return found
 
     def less(self, a: Numbers, b: Numbers, signed: bool) -> Numbers:
         return np.asarray(a.view(np.int64) < b.view(np.int64) if signed else a < b, dtype=np.uint64)

@@ -15,6 +15,12 @@ from rlcc.recipe import EmulateOptions
 from verify.adapter import prove
 from verify.adapter.prove import AdapterProof
 
+TARGETS = {
+    "doca-pcc": "rlcc_doca_pcc.c",
+    "connectx6dx": "rlcc_rl_algo.c",
+    "falcon-rue": "rlcc_falcon_rue.c",
+}
+
 
 @pytest.fixture(scope="module")
 def firmware(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str], Firmware]:
@@ -32,9 +38,9 @@ def checks_of(firmware: Firmware, profile: str = "ibex-small", demanded: bool = 
 @pytest.mark.parametrize("profile", ["ibex-small", PROFILE])
 def test_each_device_with_a_specification_has_a_check(firmware, profile: str) -> None:
     found = checks_of(firmware("all"), profile)
-    assert [check.id for check in found] == ["proof.adapter[doca-pcc]", "proof.adapter[connectx6dx]"]
+    assert [check.id for check in found] == [f"proof.adapter[{target}]" for target in TARGETS]
     assert {check.group for check in found} == {"proof"}
-    assert [check.file for check in found] == ["doca-pcc/rlcc_doca_pcc.c", "connectx6dx/rlcc_rl_algo.c"]
+    assert [check.file for check in found] == [f"{target}/{source}" for target, source in TARGETS.items()]
     assert all(check.passed for check in found)
 
 
@@ -66,7 +72,7 @@ def test_an_adapter_that_is_not_as_specified_fails_with_an_event(firmware, monke
 def test_what_is_not_proved_fails_where_a_proof_is_demanded(
     firmware, monkeypatch, verdict: str, demanded: bool, passed: bool
 ) -> None:
-    proof = AdapterProof("connectx6dx", "rl_algo", verdict, "why it is not")
+    proof = AdapterProof("connectx6dx", ("rl_algo",), verdict, "why it is not")
     monkeypatch.setattr(prove, "prove", lambda *_: proof)
     (check,) = checks_of(firmware("connectx6dx"), demanded=demanded)
     assert check.passed is passed

@@ -46,7 +46,7 @@ def test_the_adapter_is_proved_alone(options, firmware, rlcc, wording):
 
 
 def test_a_device_without_a_specification_is_said(firmware, rlcc, wording):
-    made = firmware("rl_cc", "falcon-rue")
+    made = firmware("rl_cc", "linux-bpf")
     code, _, error = rlcc("verify", made, "--adapter")
     assert code == 2
     wording(error.replace(str(made), "FOLDER"))

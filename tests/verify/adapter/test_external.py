@@ -12,7 +12,7 @@ from verify.adapter.build import AdapterBuild
 from verify.adapter.external import AdapterWalk, ExternalCall
 from verify.adapter.prove import AdapterProof, _Case
 from verify.adapter.transition import Transition
-from verify.adapter.values import U32, Unknowns
+from verify.adapter.values import Unknowns, Unsigned
 from verify.code.failures import Refused
 from verify.rv64.decoder import RA
 from verify.rv64.values import MachineWord
@@ -56,9 +56,9 @@ def case_of(before: str, after: str, folder: Path) -> tuple[_Case, AdapterProof]
     instructions = [line for line in lines if line and not line.startswith(".")]
     place = instructions.index("CALL")
     text = "\n".join(lines).replace("CALL", CALL.format(back=4 * (place - 1)))
-    unknowns, proof = Unknowns(), AdapterProof("by hand", "entry")
+    unknowns, proof = Unknowns(), AdapterProof("by hand")
     word, answer = unknowns.u32("word"), unknowns.u32("answer")
-    transition = Transition([unknowns.words.pointer("context")])
+    transition = Transition("entry", unknowns, [unknowns.words.pointer("context")])
     transition.add("context", [word], written=True)
     transition.leave("context", {"word": word + answer})
     transition.hand({"calls": unknowns.number(1)})
@@ -68,7 +68,7 @@ def case_of(before: str, after: str, folder: Path) -> tuple[_Case, AdapterProof]
         return unknowns.returned("answer")
 
     build = AdapterBuild(image_of(assembled(text, folder)), BASE, {BASE + 4: "answer"}, 64)
-    return _Case(build, unknowns, transition, {"answer": model}, proof), proof
+    return _Case(build, transition, {"answer": model}, proof), proof
 
 
 def test_a_call_is_proved(tmp_path):
@@ -105,5 +105,5 @@ def test_a_function_that_is_called_twice_is_seen(tmp_path):
         case.run()
 
 
-def number(case: _Case, value: int) -> U32:
-    return case.unknowns.number(value)
+def number(case: _Case, value: int) -> Unsigned:
+    return case.transition.unknowns.number(value)

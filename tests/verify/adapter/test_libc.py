@@ -25,13 +25,13 @@ def case_of(name, instructions, folder):
     unknowns = Unknowns()
     words = [unknowns.u32(f"word {n}") for n in range(4)]
     zero = unknowns.number(0)
-    transition = Transition([unknowns.words.pointer("context")])
+    transition = Transition("entry", unknowns, [unknowns.words.pointer("context")])
     transition.add("context", words, written=True)
     after = [words[2], words[3], *words[2:]] if name == "memcpy" else [words[0], zero, zero, words[3]]
     transition.leave("context", dict(zip("abcd", after, strict=True)))
     text = CODE.format("; ".join(instructions), 4 * (len(instructions) + 1))
     build = AdapterBuild(image_of(assembled(text, folder)), BASE, {BASE + 4: name}, 64)
-    return _Case(build, unknowns, transition, LIBRARY, AdapterProof("by hand", "entry"))
+    return _Case(build, transition, LIBRARY, AdapterProof("by hand"))
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,20 @@
 Slow: further students and compilers.
 """
 
+from itertools import product
+
 import pytest
-from adapter_mutants import CONNECTX6DX, DOCA_PCC, DOCA_PCC_ONCE
+from adapter_mutants import CONNECTX6DX, DOCA_PCC, DOCA_PCC_ONCE, FALCON_RUE, FALCON_RUE_2
 from adapter_proofs import COMPILERS, proved, tools
 from target_students import STUDENTS
 
 from decision.artefact.errors import InputError
 from emulator.compile import toolchain
-from verify.adapter.prove import DEVICES, devices_of, path_of, prove
+from verify.adapter.prove import DEVICES, _Case, devices_of, path_of, prove
 
 DOCA_STUDENTS = [name for name in STUDENTS if name not in ("acks", "delivered")]
+TWICE = ("doca-pcc", "connectx6dx")
+FALCON_STUDENTS = [name for name in STUDENTS if name not in ("counting", "once", "acks")]
 
 
 @pytest.mark.slow_except("clang-counting", "gcc-once", "clang-all-once")
@@ -33,9 +37,18 @@ def test_a_connectx6dx_adapter_is_proved(compiler, student, firmware):
     assert proof.outputs > 80
 
 
+@pytest.mark.slow_except("clang-carrying", "gcc-options", "clang-all-once", "gcc-losing", "clang-delivered")
+@pytest.mark.parametrize("student", FALCON_STUDENTS)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_falcon_adapter_is_proved(compiler, student, firmware):
+    proof = proved(firmware(student, "falcon-rue"), compiler=compiler)
+    assert (proof.verdict, proof.text) == ("proved", "")
+    assert proof.entries == ("rlcc_rue_gen1", "rlcc_rue_gen2")
+    assert proof.outputs > 100
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("student", ["once", "all-once"])
-@pytest.mark.parametrize("target", ["doca-pcc", "connectx6dx"])
+@pytest.mark.parametrize(("student", "target"), [*product(("once", "all-once"), TWICE), ("all-once", "falcon-rue")])
 @pytest.mark.parametrize("opt", ["-O0", "-O1", "-O3", "-Os", "-Oz"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_every_optimisation_level_is_proved(compiler, opt, target, student, firmware):
@@ -46,9 +59,12 @@ def test_every_optimisation_level_is_proved(compiler, opt, target, student, firm
 CASES = [("counting", "doca-pcc", edit) for edit in DOCA_PCC.values()]
 CASES += [("once", "doca-pcc", edit) for edit in DOCA_PCC_ONCE.values()]
 CASES += [("counting", "connectx6dx", edit) for edit in CONNECTX6DX.values()]
+CASES += [(student, "falcon-rue", edit) for student, edits in FALCON_RUE.items() for edit in edits.values()]
+CASES += [("losing", "falcon-rue", edit) for edit in FALCON_RUE_2.values()]
+FALCON_NAMES = [*(f"{student} {name}" for student, names in FALCON_RUE.items() for name in names), *FALCON_RUE_2]
 NAMES = [
     f"{target} {name}"
-    for target, names in (("doca", [*DOCA_PCC, *DOCA_PCC_ONCE]), ("cx6", CONNECTX6DX))
+    for target, names in (("doca", [*DOCA_PCC, *DOCA_PCC_ONCE]), ("cx6", CONNECTX6DX), ("falcon", FALCON_NAMES))
     for name in names
 ]
 
@@ -142,3 +158,13 @@ def test_a_profile_of_32_bits_is_said(firmware, wording):
     with pytest.raises(InputError) as error:
         prove(made, *devices_of(made), toolchain("ibex-small"))
     wording(error.value)
+
+
+def test_steps_are_shown_and_not_only_seen(firmware, monkeypatch):
+    """A time that differs at one moment in 2^32 is no step of the specification, though it is on the samples."""
+    edit = "(now - signals->marker) & RUE_TIME;", "(now - signals->marker + (now == 0x12345678U)) & RUE_TIME;"
+    proof = proved(firmware("rl_cc", "falcon-rue"), edit)
+    assert proof.verdict == "refuted"
+    assert proof.example["now"] == 0x12345678
+    monkeypatch.setattr(_Case, "_equal", lambda *_: True)
+    assert proved(firmware("rl_cc", "falcon-rue"), edit).verdict == "proved"

@@ -1,5 +1,8 @@
-"""Events and responses of Falcon's rate update engine as dictionaries: names and widths as their publisher has them,
-typed anew, so that the adapter's header is held to a second reading."""
+"""Events and responses of Falcon's rate update engine: names and widths of the fields as their publisher has them.
+
+Sources: OCP Falcon specification, revision 0.9, 10.6.2 (generation 1); falcon-transport/isekai v1.1 (generation 2).
+The adapter's header has a reading of its own.
+"""
 
 from functools import cache
 
@@ -46,19 +49,3 @@ def fields(line: str) -> tuple[tuple[str, int, int], ...]:
         at += int(width)
     assert at == LINE_BITS, line
     return tuple(placed)
-
-
-def pack(line: str, values: dict[str, int]) -> bytes:
-    """Those not given are 0; a value beyond its field is an error."""
-    whole, left = 0, dict(values)
-    for name, at, width in fields(line):
-        value = left.pop(name, 0)
-        assert 0 <= value < 1 << width, (name, value)
-        whole |= value << at
-    assert not left, left
-    return whole.to_bytes(LINE_BITS // 8, "little")
-
-
-def unpack(line: str, memory: bytes) -> dict[str, int]:
-    whole = int.from_bytes(memory, "little")
-    return {name: whole >> at & ((1 << width) - 1) for name, at, width in fields(line)}
