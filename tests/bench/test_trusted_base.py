@@ -8,12 +8,12 @@ from bench.trusted_base import CLAIMS, HEADING, LARGE, PAGE, PROVER, REASONS, ba
 from decision.artefact.sources import ROOT
 
 MOST = {
-    ("verify.check.judge",): (4900, 2340),
-    ("verify.check.recheck",): (7550, 4800),
-    ("verify.check.recheck", "verify.check.on_core"): (8100, 5300),
-    ("verify.check.recheck", "verify.check.on_core", "emulator.core"): (8850, 6050),
+    ("verify.check.judge",): (5000, 2340),
+    ("verify.check.recheck",): (7650, 4800),
+    ("verify.check.recheck", "verify.check.on_core"): (8250, 5350),
+    ("verify.check.recheck", "verify.check.on_core", "emulator.core"): (8950, 6050),
     ("verify.rv64.equality",): (6450, 4250),
-    ("verify.check.boundary",): (19_400, 6560),
+    ("verify.check.boundary",): (19_550, 6560),
 }
 """Limits: lines, and lines shared with the prover, at most 2 % above the measured counts."""
 

@@ -80,7 +80,7 @@ class Assignment:
 
     def _consistent(self, conditions: Iterable[Term], bounds: Bounds) -> bool:
         seen: dict[tuple[int, ...], int] = {}
-        for x, y in dict.fromkeys(pair for c in conditions for a in c.products for pair in _pairs(a)):
+        for x, y in dict.fromkeys(pair for c in conditions for a in c.products for pair in pairs(a)):
             number = self._number(x, y)
             (low, high), (other_low, other_high) = _unsigned(bounds(x)), _unsigned(bounds(y))
             factors = tuple(sorted((self.value(x), self.value(y))))
@@ -113,7 +113,7 @@ def _operands(a: Term) -> tuple[Term, ...]:
     return a.args if a.op != "prod" else (*a.args, *(x for x, _ in shifted_factors(a)))
 
 
-def _pairs(product: Term) -> list[Factors]:
+def pairs(product: Term) -> list[Factors]:
     """Returns the factors of the numbers that a product stands for (verify.check.solver)."""
     (x, _), (y, _) = shifted_factors(product)
     return [(x, y), (product.args[0], product.args[1])] if whole_factors(product) else [(x, y)]

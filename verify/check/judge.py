@@ -271,7 +271,7 @@ class Judge:
 
     def _never(self, lane: Lane, condition: Term) -> bool:
         """Whether a condition holds for no input of the lane; no answer in time is no."""
-        decided = lane.known.decide(condition, self.oracle)
+        decided = lane.known.decide(condition, self.oracle, together=False)
         try:
             return decided is FALSE or (decided is not TRUE and self._impossible(lane, condition))
         except Refused:

@@ -13,6 +13,7 @@ from functools import cached_property
 from verify.check.assignments import Assignments
 from verify.check.effort import Spent
 from verify.check.linear import Question, ascending, linear, multiple, question
+from verify.check.shared_solver import SharedSolver
 from verify.check.solver import Prove, Undecided, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
 
@@ -56,25 +57,29 @@ class Oracle:
     most: int | None = None
     _answers: dict[object, bool] = field(default_factory=dict)
     _assignments: Assignments = field(default_factory=Assignments)
+    _shared: SharedSolver = field(default_factory=SharedSolver)
 
-    def impossible(self, conditions: list[Term], known: "Known", multiply: bool = True) -> bool:
-        """Whether no input satisfies all conditions, on a path where ``known`` bounds the factors of products."""
+    def impossible(self, conditions: list[Term], known: "Known", multiply: bool = True, together: bool = False) -> bool:
+        """Whether no input satisfies all conditions, on a path where ``known`` bounds the factors of products.
+        ``together``: one of many easy questions, to be asked of the solver that answers them all."""
         wanted = sorted(set(conditions), key=lambda a: a.serial)
         # The solver bounds a product by its factors as they were before a shift, too.
         factors = {x for a in wanted for p in a.products for f in p.args for x in (f, unshifted(f)[0])}
         key = (multiply, tuple(wanted), frozenset((x, known.span(x)) for x in factors))
         if key not in self._answers:
             self.asked += 1
-            self._answers[key] = self._answer(wanted, known, multiply)
+            self._answers[key] = self._answer(wanted, known, multiply, together)
         return self._answers[key]
 
-    def _answer(self, conditions: list[Term], known: "Known", multiply: bool) -> bool:
+    def _answer(self, conditions: list[Term], known: "Known", multiply: bool, together: bool) -> bool:
         exact = multiply and any(a.products for a in conditions)
         if not exact and self._assignments.satisfy(conditions, known.span):
             return False
         if self.solved == self.most:
             raise Spent
         self.solved += 1
+        if together and not exact and self.solver == "bitwuzla" and self.prove is None:
+            return self._shared.impossible(conditions, known.span, self._assignments.add)
         return impossible(conditions, known.span, self.solver, multiply, self.prove, self._assignments.add)
 
 
@@ -219,12 +224,13 @@ class Known:
             shift += k
         return make("bvshl", make("prod", *factors), const(shift, 64))
 
-    def decide(self, condition: Term, oracle: Oracle) -> Term:
-        """TRUE or FALSE where that is known, else the condition."""
+    def decide(self, condition: Term, oracle: Oracle, together: bool = True) -> Term:
+        """TRUE or FALSE where that is known, else the condition. ``together``: as in ``Oracle.impossible``; a question
+        whose answer is expected to be hard is asked alone."""
         if condition.op == "const":
             return condition
         if condition.op == "not":
-            return negate(self.decide(condition.args[0], oracle))
+            return negate(self.decide(condition.args[0], oracle, together))
         if condition in self.facts or negate(condition) in self.facts:
             return TRUE if condition in self.facts else FALSE
         asked = question(condition, self.span)
@@ -242,7 +248,7 @@ class Known:
         for facts in self._more_and_more(condition):
             with suppress(Undecided):
                 for side, otherwise in ((condition, FALSE), (negate(condition), TRUE)):
-                    if oracle.impossible([side, *facts], self, multiply=False):
+                    if oracle.impossible([side, *facts], self, multiply=False, together=together):
                         return otherwise
         return condition
 

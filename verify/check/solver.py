@@ -5,14 +5,14 @@ and within the product of the factors' bounds. Multiples of one word are ordered
 bx << s - 1 <= ax <= bx << s. If that is impossible, so is the real thing. Else they are multiplied.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 import bitwuzla
 import cvc5
 
-from verify.check.assignments import Assignment, Bounds
+from verify.check.assignments import Assignment, Bounds, Factors, pairs
 from verify.check.linear import linear
 from verify.check.terms import Term, shifted_factors, text, whole_factors
 
@@ -39,15 +39,15 @@ def impossible(
     Without ``multiply`` products stay abstract: True is as good, False may be wrong. If ``prove`` is set, True is
     proved. ``found`` gets the assignment that satisfies them with abstract products, if the solver has one.
     """
-    script = _Script(conditions, bounds, exact=False)
+    script = Script(exact=False)
     values: dict[str, int] | None = None if found is None else {}
-    if _unsat(script.text(), solver, prove, values):
+    if _unsat(script.question(conditions, bounds), solver, prove, values):
         return True
     if found is not None and values:
-        found(script.assignment(values))
+        found(script.assignment(conditions, values))
     if not (multiply and script.products):
         return False
-    return _unsat(_Script(conditions, bounds, exact=True).text(), solver, prove, None)
+    return _unsat(Script(exact=True).question(conditions, bounds), solver, prove, None)
 
 
 def _unsat(script: str, solver: str, prove: Prove | None, values: dict[str, int] | None) -> bool:
@@ -58,41 +58,72 @@ def _unsat(script: str, solver: str, prove: Prove | None, values: dict[str, int]
     return True
 
 
-class _Script:
-    """Conditions as SMT-LIB. ``products``: (factors, name) of the products that the solver sees as numbers."""
+class Script:
+    """Terms as SMT-LIB, each defined once. ``exact``: products are multiplied; else they are numbers of their own.
 
-    def __init__(self, conditions: Sequence[Term], bounds: Bounds, exact: bool) -> None:
-        self.bounds, self.exact = bounds, exact
+    ``names``: of the terms; ``products``: of the numbers that the solver sees as products, by their factors."""
+
+    def __init__(self, exact: bool) -> None:
+        self.exact = exact
         self.names: dict[Term, str] = {}
-        self.products: dict[tuple[Term, Term], str] = {}
-        self.sums: dict[tuple[Term, ...], str] = {}
-        self.lines = ["(set-logic QF_BV)"]
-        for term in _in_order(conditions):
+        self.products: dict[Factors, str] = {}
+        self._sums: dict[tuple[Term, ...], str] = {}
+        self._lines = ["(set-logic QF_BV)"]
+
+    def question(self, conditions: Sequence[Term], bounds: Bounds) -> str:
+        """Returns the lines so far, with the claims asserted."""
+        claims = self.claims(conditions, bounds)
+        return "\n".join([*self.taken(), *(f"(assert {claim})" for claim in claims)])
+
+    def claims(self, conditions: Sequence[Term], bounds: Bounds) -> list[str]:
+        """Returns what holds together if the conditions can hold: also what is known of products that are numbers."""
+        for term in _in_order(conditions, self.names):
             self._define(term)
-        for (left, first), (right, second) in combinations(() if exact else self.products.items(), 2):
-            (a, b), (c, d) = ([self.names[x] for x in factors] for factors in (left, right))
-            same = f"(or (and (= {a} {c}) (= {b} {d})) (and (= {a} {d}) (= {b} {c})))"
-            self.lines.append(f"(assert (=> {same} (= {first} {second})))")
-            self._order(left, right)
-        self.lines += [f"(assert {self.names[a]})" for a in conditions]
+        found = [] if self.exact else list(self._of_products(conditions, bounds))
+        return [*found, *(self.names[a] for a in conditions)]
 
-    def text(self) -> str:
-        return "\n".join(self.lines)
+    def taken(self) -> list[str]:
+        """Returns the lines that were added since it was called last."""
+        lines, self._lines = self._lines, []
+        return lines
 
-    def assignment(self, values: Mapping[str, int]) -> Assignment:
+    def wanted(self, conditions: Sequence[Term]) -> dict[str, Term | Factors]:
+        """Returns what an assignment of the conditions gives a value: variables and products, by their names."""
+        variables = sorted({v for c in conditions for v in c.leaves}, key=lambda v: v.serial)
+        return {self.names[v]: v for v in variables} | {self.products[x]: x for x in self._factors(conditions)}
+
+    def assignment(self, conditions: Sequence[Term], values: Mapping[str, int]) -> Assignment:
         """Returns the values of variables and products by the names that the solver knows them by."""
-        variables = {a: values[name] for a, name in self.names.items() if a.op == "var"}
-        return Assignment(variables, {factors: values[name] for factors, name in self.products.items()})
+        wanted = self.wanted(conditions).items()
+        variables = {one: values[name] for name, one in wanted if isinstance(one, Term)}
+        return Assignment(variables, {one: values[name] for name, one in wanted if not isinstance(one, Term)})
 
-    def _order(self, left: tuple[Term, Term], right: tuple[Term, Term]) -> None:
+    def _factors(self, conditions: Sequence[Term]) -> list[Factors]:
+        """The factors of the products in conditions, in the order of their making."""
+        products = sorted({p for c in conditions for p in c.products}, key=lambda p: p.serial)
+        return list(dict.fromkeys(pair for p in products for pair in pairs(p) if pair in self.products))
+
+    def _of_products(self, conditions: Sequence[Term], bounds: Bounds) -> Iterator[str]:
+        factors = self._factors(conditions)
+        for x, y in factors:
+            low, high = (a * b for a, b in zip(_unsigned(x, bounds), _unsigned(y, bounds), strict=True))
+            name = self.products[x, y]
+            yield f"(and (bvule (_ bv{low} 64) {name}) (bvule {name} (_ bv{high} 64)))"
+        for left, right in combinations(factors, 2):
+            (a, b), (c, d) = ([self.names[x] for x in one] for one in (left, right))
+            same = f"(or (and (= {a} {c}) (= {b} {d})) (and (= {a} {d}) (= {b} {c})))"
+            yield f"(=> {same} (= {self.products[left]} {self.products[right]}))"
+            yield from self._order(left, right, bounds)
+
+    def _order(self, left: Factors, right: Factors, bounds: Bounds) -> Iterator[str]:
         """Two multiples of one word, as numbers, are ordered as their factors are, after a shift too."""
         (x, a), (y, b) = (sorted(factors, key=lambda f: f.op == "const") for factors in (left, right))
         if x is y and a.op == b.op == "const" and a is not b:
             (least, few), (most, many) = sorted(((a.value, self.products[left]), (b.value, self.products[right])))
             s = (-(-most // least) - 1).bit_length()
-            self.lines.append(f"(assert (bvule (bvshl {few} (_ bv{s - 1} 64)) {many}))")
-            if self._unsigned(x)[1] * least << s < 1 << 64:
-                self.lines.append(f"(assert (bvule {many} (bvshl {few} (_ bv{s} 64))))")
+            yield f"(bvule (bvshl {few} (_ bv{s - 1} 64)) {many})"
+            if _unsigned(x, bounds)[1] * least << s < 1 << 64:
+                yield f"(bvule {many} (bvshl {few} (_ bv{s} 64)))"
 
     def _define(self, a: Term) -> None:
         if a in self.names:
@@ -100,10 +131,10 @@ class _Script:
         name = self.names[a] = f"t{len(self.names)}"
         sort = f"(_ BitVec {a.width})" if a.width else "Bool"
         if a.op == "var":
-            self.lines.append(f"(declare-const {name} {sort})")
+            self._lines.append(f"(declare-const {name} {sort})")
         else:
             body = self._product(a) if a.op == "prod" else self._sum(a) if a.op == "bvadd" else self._plain(a)
-            self.lines.append(f"(define-fun {name} () {sort} {body})")
+            self._lines.append(f"(define-fun {name} () {sort} {body})")
 
     def _plain(self, a: Term) -> str:
         return text(a).format(*(self.names[x] for x in a.args))
@@ -117,12 +148,12 @@ class _Script:
         words = [word for word, _ in parts]
         for last in range(2, len(words) + 1):
             key = tuple(words[:last])
-            if key not in self.sums:
-                before = self.sums[key[:-1]] if last > 2 else self.names[words[0]]
-                self.sums[key] = f"s{len(self.sums)}"
+            if key not in self._sums:
+                before = self._sums[key[:-1]] if last > 2 else self.names[words[0]]
+                self._sums[key] = f"s{len(self._sums)}"
                 body = f"(bvadd {before} {self.names[words[last - 1]]})"
-                self.lines.append(f"(define-fun {self.sums[key]} () (_ BitVec 32) {body})")
-        return f"(bvadd {self.sums[tuple(words)]} (_ bv{constant} 32))"
+                self._lines.append(f"(define-fun {self._sums[key]} () (_ BitVec 32) {body})")
+        return f"(bvadd {self._sums[tuple(words)]} (_ bv{constant} 32))"
 
     def _product(self, a: Term) -> str:
         """A product by that of its factors before they were shifted left, where the shift has lost nothing."""
@@ -142,24 +173,23 @@ class _Script:
             self.products[x, y] = f"(bvmul ((_ zero_extend 32) {self.names[x]}) ((_ zero_extend 32) {self.names[y]}))"
         elif (x, y) not in self.products:
             name = self.products[x, y] = f"p{len(self.products)}"
-            low, high = (a * b for a, b in zip(self._unsigned(x), self._unsigned(y), strict=True))
-            self.lines.append(f"(declare-const {name} (_ BitVec 64))")
-            self.lines.append(f"(assert (and (bvule (_ bv{low} 64) {name}) (bvule {name} (_ bv{high} 64))))")
+            self._lines.append(f"(declare-const {name} (_ BitVec 64))")
         return self.products[x, y]
 
-    def _unsigned(self, x: Term) -> tuple[int, int]:
-        """Bounds of a word without its sign."""
-        low, high = self.bounds(x)
-        return (low, high) if 0 <= low <= high else (0, (1 << 32) - 1)
+
+def _unsigned(x: Term, bounds: Bounds) -> tuple[int, int]:
+    """Bounds of a word without its sign."""
+    low, high = bounds(x)
+    return (low, high) if 0 <= low <= high else (0, (1 << 32) - 1)
 
 
-def _in_order(roots: Iterable[Term]) -> list[Term]:
-    """Every term once, operands first."""
+def _in_order(roots: Iterable[Term], known: Container[Term] = ()) -> list[Term]:
+    """Every term once that is not known, operands first. Operands of what is known are known."""
     order: dict[Term, None] = {}
     stack = [(a, False) for a in roots]
     while stack:
         a, ready = stack.pop()
-        if a in order:
+        if a in order or a in known:
             continue
         if ready:
             order[a] = None
@@ -177,7 +207,7 @@ def answer_of_cvc5(solver: cvc5.Solver, script: str) -> str:
     symbols, answer = parser.getSymbolManager(), ""
     while not (command := parser.nextCommand()).isNull():
         answer += command.invoke(solver, symbols)
-    return _answer(answer)
+    return answer_of(answer)
 
 
 def _bitwuzla(script: str, values: dict[str, int] | None) -> str:
@@ -187,7 +217,7 @@ def _bitwuzla(script: str, values: dict[str, int] | None) -> str:
     parser = bitwuzla.Parser(bitwuzla.TermManager(), options)
     parser.parse(script, True, False)
     solver = parser.bitwuzla()
-    answer = _answer(str(solver.check_sat()))
+    answer = answer_of(str(solver.check_sat()))
     if answer == "sat" and values is not None:
         values |= {str(name.symbol()): int(solver.get_value(name).value(10)) for name in parser.get_declared_funs()}
     return answer
@@ -197,7 +227,7 @@ def _cvc5(script: str, values: dict[str, int] | None) -> str:
     return answer_of_cvc5(cvc5.Solver(), script)
 
 
-def _answer(answer: Any) -> str:
+def answer_of(answer: Any) -> str:
     word = str(answer).strip()
     if word not in ("sat", "unsat"):
         raise Undecided(f"the solver did not answer within {MILLISECONDS // 1000} s ({word})")

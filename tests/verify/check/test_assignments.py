@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from drawn_conditions import CONSTANTS, FULL, WORDS, anything, conditions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reproducible import examples
@@ -11,55 +12,17 @@ from verify.check import solver
 from verify.check.assignments import MAX_ASSIGNMENTS, Assignment, Assignments
 from verify.check.path_facts import Known, Oracle
 from verify.check.solver import impossible
-from verify.check.terms import Term, concat, const, extend, extract, ite, make, negate, var
+from verify.check.terms import Term, const, make, negate
 
-FULL = (1 << 32) - 1
-WORDS = [var(f"assignments.{name}") for name in "xyz"]
 X, Y, Z = WORDS
-
-
-def anything(_: Term) -> tuple[int, int]:
-    return 0, FULL
-
-
-CONSTANTS = st.sampled_from([0, 1, 2, 3, 4, 5, 31, 32, 33, 100, 1 << 16, (1 << 31) - 1, 1 << 31, FULL - 1, FULL])
-BINARY = ("bvadd", "bvsub", "bvmul", "bvand", "bvor", "bvxor", "bvshl", "bvlshr", "bvashr")
-
-
-@st.composite
-def words(draw: Callable[..., Term], depth: int = 3) -> Term:
-    """A word of all operators; its conditions and products inside."""
-    if depth == 0 or draw(st.integers(0, 4)) == 0:
-        return draw(st.sampled_from(WORDS) | CONSTANTS.map(const))
-    a, b = (draw(words(depth - 1)) for _ in range(2))
-    match draw(st.integers(0, 5)):
-        case 0:
-            return ite(draw(conditions(depth - 1)), a, b)
-        case 1:
-            return extract(make("prod", a, b), 63, 32)
-        case 2:
-            return extract(make("prod", make("bvshl", a, const(3)), b), 31, 0)
-        case 3:
-            return extend(extract(a, 11, 4), 32, draw(st.booleans()))
-        case 4:
-            return extract(concat(a, b), 47, 16)
-        case _:
-            return make(draw(st.sampled_from(BINARY)), a, b)
-
-
-@st.composite
-def conditions(draw: Callable[..., Term], depth: int = 3) -> Term:
-    a, b = (draw(words(depth)) for _ in range(2))
-    condition = make(draw(st.sampled_from(("=", "bvult", "bvslt"))), a, b)
-    return negate(condition) if draw(st.booleans()) else condition
 
 
 @settings(max_examples=examples(150))
 @given(st.lists(conditions(), min_size=1, max_size=3))
 def test_what_the_solver_finds_satisfies_the_question(asked: list[Term]) -> None:
-    script, values = solver._Script(asked, anything, exact=False), dict[str, int]()
-    if solver.SOLVERS["bitwuzla"](script.text(), values) == "sat":
-        assert script.assignment(values).satisfies(asked, anything)
+    script, values = solver.Script(exact=False), dict[str, int]()
+    if solver.SOLVERS["bitwuzla"](script.question(asked, anything), values) == "sat":
+        assert script.assignment(asked, values).satisfies(asked, anything)
 
 
 @settings(max_examples=examples(150))

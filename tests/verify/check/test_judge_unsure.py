@@ -31,7 +31,7 @@ class Scripted(Oracle):
     says: Callable[[set[Term], bool], bool] = lambda *_: False
     heard: list[tuple[set[Term], bool]] = field(default_factory=list)
 
-    def impossible(self, conditions: list[Term], known: Known, multiply: bool = True) -> bool:
+    def impossible(self, conditions: list[Term], known: Known, multiply: bool = True, together: bool = False) -> bool:
         self.heard.append((set(conditions), multiply))
         return self.says(set(conditions), multiply)
 

@@ -413,7 +413,7 @@ class Answers(Oracle):
         super().__init__()
         self.told, self.late, self.questions = impossible, late, list[tuple[set[Term], bool]]()
 
-    def impossible(self, conditions: list[Term], known: Known, multiply: bool = True) -> bool:
+    def impossible(self, conditions: list[Term], known: Known, multiply: bool = True, together: bool = False) -> bool:
         self.questions.append((set(conditions), multiply))
         if self.late:
             raise Undecided("no answer")
@@ -421,7 +421,7 @@ class Answers(Oracle):
 
 
 class Never(Oracle):
-    def impossible(self, conditions: list[Term], known: Known, multiply: bool = True) -> bool:
+    def impossible(self, conditions: list[Term], known: Known, multiply: bool = True, together: bool = False) -> bool:
         raise AssertionError("asked")
 
 

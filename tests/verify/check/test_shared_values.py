@@ -21,7 +21,7 @@ MADE = const(7)
 class Silent(Oracle):
     """Excludes nothing: only intervals and facts decide."""
 
-    def impossible(self, conditions: list[Term], known: Known, multiply: bool = True) -> bool:
+    def impossible(self, conditions: list[Term], known: Known, multiply: bool = True, together: bool = False) -> bool:
         return False
 
 

@@ -218,10 +218,10 @@ def test_a_solver_that_takes_too_long_has_not_decided(name: str, monkeypatch: py
 
 def test_only_sat_and_unsat_are_answers() -> None:
     for word in ("sat", "unsat"):
-        assert solver._answer(f"{word}\n") == word
+        assert solver.answer_of(f"{word}\n") == word
     for word in ("unknown", "", "(error sat)", "satunsat"):
         with pytest.raises(Undecided):
-            solver._answer(word)
+            solver.answer_of(word)
 
 
 @BOTH
@@ -265,12 +265,12 @@ def test_a_question_without_products_is_asked_once(monkeypatch: pytest.MonkeyPat
 def test_a_script_asks_of_a_shift_only_where_one_may_have_lost_something(
     factors: Callable[[], tuple[Term, Term]], kept: int
 ) -> None:
-    script = solver._Script([equal(product(*factors()), wide(24))], anything, exact=True).text()
+    script = solver.Script(exact=True).question([equal(product(*factors()), wide(24))], anything)
     assert script.count("bvule") == kept
     assert ("ite" in script) is (kept > 0)
 
 
 def test_products_that_are_multiplied_need_no_rule() -> None:
     two = [equal(product(X, Y), wide(6)), equal(product(X, Z), wide(8))]
-    abstract, exact = (solver._Script(two, anything, exact).text().count("(assert") for exact in (False, True))
+    abstract, exact = (solver.Script(exact).question(two, anything).count("(assert") for exact in (False, True))
     assert (abstract, exact) == (2 + 2 + 1, 2)  # the questions, the bounds, that equal factors make equal products
