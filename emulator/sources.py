@@ -68,7 +68,7 @@ class Sources:
 def read_sources(artefact: Opened, main: str, headers: frozenset[str] = frozenset()) -> Sources:
     """The C file ``main`` of a folder with all that it includes, as they were hashed. ``headers``: those of a
     compiler or a device that it may name as well as <stdint.h>. A file that ``main``, in a folder of this one, includes
-    is next to it, or of this folder.
+    is next to it, or of this folder, and not both.
 
     InputError where a file is not of the folder, or has what emitted C never has.
     """
@@ -79,12 +79,11 @@ def read_sources(artefact: Opened, main: str, headers: frozenset[str] = frozense
         name = waiting.pop()
         if name in texts:
             continue
-        beside = f"{inner}/{name}"
-        path = beside if inner and beside in artefact.files else name
-        if path not in artefact.files:
-            raise InputError(
-                f"{artefact.folder / main} needs {name}, which is not in the folder's manifest; emit it again"
-            )
+        paths = [path for path in dict.fromkeys((f"{inner}/{name}" if inner else name, name)) if path in artefact.files]
+        if len(paths) != 1:
+            found = "twice in the folder" if paths else "not in the folder's manifest"
+            raise InputError(f"{artefact.folder / main} needs {name}, which is {found}; emit it again")
+        (path,) = paths
         texts[name] = artefact.contents[path]
         waiting += checked(texts[name], str(artefact.folder / path), headers)
     return Sources(artefact.folder / inner, first, texts)

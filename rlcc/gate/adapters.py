@@ -20,7 +20,7 @@ def proved_adapters(
 
     If a proof is demanded, it passes only if the proof is finished. Otherwise it fails only on an event for which the
     adapter is not as specified."""
-    from verify.adapter.prove import devices_of, path_of, prove
+    from verify.adapter.prove import devices_of, prove
 
     checks = []
     for device in devices_of(firmware):
@@ -36,7 +36,7 @@ def proved_adapters(
                 limit="as specified for every event, safe",
                 passed=proof.proved or not (demanded or proof.verdict == "refuted"),
                 detail="" if proof.proved else f"{proof.text} {proof.shown}".strip(),
-                file=path_of(firmware, device),
+                file=proof.path,
             )
         )
     return checks

@@ -46,7 +46,7 @@ def _prove(firmware: Firmware, device: ProvedDevice, tools: Toolchain, compiler:
         progress(f"proving the adapter for {device.target}")
         proof = prove(firmware, device, tools)
         figures |= {
-            "adapter": f"{proof.device}, entry {' and '.join(proof.entries)}",
+            "adapter": f"{proof.device}, {proof.path}, entry {' and '.join(proof.entries)}",
             "engine": tools.profile.label(),
             "compiler": compiler,
             "verdict": f"{proof.verdict}{'' if proof.proved else f': {proof.text}'}",

@@ -280,6 +280,24 @@ def test_a_header_of_the_folder_may_be_included_and_one_beside_it_may_not(tmp_pa
         read_sources(rest, "x.c")
 
 
+PLACES = (("inner/", "x.c"), ("inner/", "one.h"), ("", "two.h"))
+
+
+def test_a_file_in_a_folder_of_its_own_includes_what_is_next_to_it_or_above(tmp_path: Path) -> None:
+    with writing(tmp_path / "a", "firmware") as folder:
+        (folder / "inner").mkdir()
+        (folder / "inner" / "x.c").write_text('#include "one.h"\n#include "two.h"\n')
+        (folder / "inner" / "one.h").write_text("typedef int one;\n")
+        (folder / "two.h").write_text("typedef int two;\n")
+    artefact = opened(tmp_path / "a", "firmware")
+    found = read_sources(artefact, "inner/x.c")
+    assert (found.folder, found.main) == (artefact.folder / "inner", "x.c")
+    assert found.texts == {name: artefact.contents[f"{at}{name}"] for at, name in PLACES}
+    twice = replace(artefact, files={**artefact.files, "one.h": artefact.files["inner/one.h"]})
+    with pytest.raises(InputError, match=r"one\.h, which is twice"):
+        read_sources(twice, "inner/x.c")
+
+
 @pytest.mark.parametrize("compiler", ["clang", "gcc"])
 def test_an_error_of_the_compiler_names_the_users_folder(
     compiler: str, firmware_folder: Callable[..., Path], policy_source: str

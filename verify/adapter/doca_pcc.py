@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import product
 
 from verify.adapter.external import ExternalCall, Model
-from verify.adapter.policy import PolicyFacts
-from verify.adapter.transition import ProvedDevice, Transition, carried, decided
+from verify.adapter.policy import PolicyFacts, context_names
+from verify.adapter.transition import RATE, ProvedDevice, Transition, carried, decided
 from verify.adapter.values import Unknowns, Unsigned
 from verify.rv64.values import MachineWord
 
@@ -54,8 +54,7 @@ def _transition(policy: PolicyFacts, tuned: bool, counted: bool) -> Transition:
     is_cnp, is_tx, is_nack, is_rtt = (ours & kind.equals(each) for each in (CNP, TX, NACK, RTT))
     said = u32("ack_nack_cnp_extra") & 0xFFFF
     coalesced = said.where(said.above(1), one)
-    names = [f"flow[{n}]" for n in range(policy.flow_words)] + ["rate_q20", *(["owner"] if once else []), *kept]
-    names += [f"unused[{n}]" for n in range(len(names), CONTEXT_WORDS)]
+    names = context_names(policy, [RATE, *(["owner"] if once else []), *kept], CONTEXT_WORDS)
     before = dict(zip(names, context, strict=True))
     is_new = ours & before["rate_q20"].equals(0)
     # Nobody tells the owner of a TX event (0): in a context that has one, the event is foreign.

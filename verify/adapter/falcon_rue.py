@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from verify.adapter.falcon_lines import ACK, FABRIC, FORWARD, NACK, RETRANSMISSION, REVERSE, TIME, fields
-from verify.adapter.policy import PolicyFacts
+from verify.adapter.policy import PolicyFacts, context_names
 from verify.adapter.transition import RATE, ProvedDevice, Transition, decided, first_rate, flow_after
 from verify.adapter.values import Unknowns, Unsigned
 
@@ -66,8 +66,7 @@ def _transition(policy: PolicyFacts, generation: int) -> Transition:
 
     # The event's fields, and the connection's memory: the policy's words, the rate in force, its cap, the counters.
     told = {name: _field(line, first, bits) for name, first, bits in fields(f"Event_Gen{generation}")}
-    names = [f"flow[{n}]" for n in range(policy.flow_words)] + [RATE, *policy.action[1:], *policy.counters]
-    names += [f"unused[{n}]" for n in range(len(names), MEMORY_WORDS)]
+    names = context_names(policy, [RATE, *policy.action[1:], *policy.counters], MEMORY_WORDS)
     before = dict(zip(names, memory, strict=True))
     sample = _sample(event, told, now)
     kind = told["event_type"]

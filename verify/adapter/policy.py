@@ -1,6 +1,7 @@
 """Facts of a policy that an adapter depends on: the words of its structures, and the counters that it looks at."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from emulator.firmware import Firmware
@@ -11,6 +12,7 @@ COUNTERS = ("cnp_count", "nack_count", "sent_bytes", "acked_bytes", "marked_byte
 DECIDED = "decided_ns"
 """Field of the policy's context: the response that was decided on last."""
 WORD = 4
+COMMENT, WORDS = re.compile(r"/\*(?s:.*?)\*/"), re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
@@ -24,25 +26,36 @@ class PolicyFacts:
     action: tuple[str, ...]
     defaults: Mapping[str, int]
     counters: tuple[str, ...]
-    """Counters that the policy looks at."""
+    """Counters that the policy's C reads. Its proof says that the program depends on no other."""
     decided: int | None
     """Number of the flow's word with DECIDED; None for a policy that decides on each response."""
 
 
 def policy_of(firmware: Firmware) -> PolicyFacts:
     """Returns the facts of a firmware folder. Refused where its structures are not made of 32-bit words."""
-    layouts, program = firmware.layouts, firmware.program
+    layouts = firmware.layouts
     names = {group: _words(firmware, group) for group in ("event", "params", "action") if group in layouts}
     flow = layouts["context"].dtype if "context" in layouts else None
     if flow is None or flow.itemsize % WORD or not {"event", "params"} <= names.keys():
         raise Refused("not-proved", 0, "the policy is not one of a flow with a context in 32-bit words")
     offsets = {name: int(place[1]) for name, place in (flow.fields or {}).items()}
-    defaults = {name: int(value) for name, value in dict(firmware.manifest.details["params_default"]).items()}
-    used = {program.key(node) for node in program.nodes}
-    counters = tuple(name for name in COUNTERS if f"event.{name}" in used)
+    defaults = {name: int(value) for name, value in dict(firmware.manifest.details.get("params_default", {})).items()}
+    if defaults.keys() != set(names["params"]):
+        raise Refused("not-proved", 0, "the manifest has no default of each parameter")
+    words = set(WORDS.findall(COMMENT.sub(" ", firmware.sources.text)))
+    counters = tuple(name for name in COUNTERS if name in words)
     decided = offsets[DECIDED] // WORD if DECIDED in offsets else None
     event, params, action = (names.get(group, ()) for group in ("event", "params", "action"))
     return PolicyFacts(flow.itemsize // WORD, event, params, action, defaults, counters, decided)
+
+
+def context_names(policy: PolicyFacts, own: Sequence[str], words: int) -> list[str]:
+    """Returns names of the words that a device keeps for a flow: the policy's, the adapter's own, and those that are
+    left. Refused where they are too few."""
+    names = [f"flow[{n}]" for n in range(policy.flow_words)] + [*own]
+    if len(names) > words:
+        raise Refused("not-proved", 0, f"the flow's context takes {len(names)} words, the device keeps {words}")
+    return names + [f"unused[{n}]" for n in range(len(names), words)]
 
 
 def _words(firmware: Firmware, group: str) -> tuple[str, ...]:

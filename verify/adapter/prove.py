@@ -37,6 +37,8 @@ from verify.rv64.walk import WalkJudge, check_kept
 from verify.terms.bits import LogicUndecided
 
 DEVICES = (DOCA_PCC, CONNECTX6DX, FALCON_RUE)
+ALL = "all"
+"""Target of firmware that has a folder for each device."""
 SECONDS, STEP_SECONDS = 30.0, 2.0
 """Time limits of one question, and of one whether a word is a step of the specification."""
 MIN_VALUES = 4
@@ -48,6 +50,7 @@ class AdapterProof:
     """Result of a proof. ``text`` says why it is not proved; ``example``: inputs for which an output differs."""
 
     device: str
+    path: str = ""
     entries: tuple[str, ...] = ()
     verdict: str = "proved"
     text: str = ""
@@ -80,7 +83,7 @@ def devices_of(firmware: Firmware) -> tuple[ProvedDevice, ...]:
 def path_of(firmware: Firmware, device: ProvedDevice) -> str:
     """Returns the path of a device's C. In firmware of all targets, each device has a folder of its own."""
     name = firmware.named(device.source)
-    return name if name in firmware.manifest.files else f"{device.target}/{name}"
+    return f"{device.target}/{name}" if firmware.manifest.details.get("target") == ALL else name
 
 
 def prove(firmware: Firmware, device: ProvedDevice, tools: Toolchain) -> AdapterProof:
@@ -97,7 +100,7 @@ def prove_sources(firmware: Firmware, device: ProvedDevice, sources: Sources, to
     """Returns the proof of an adapter's C next to a firmware's policy."""
     if not tools.profile.core.isa.startswith("rv64"):
         raise InputError(f"adapters are proved on an RV64 profile; {tools.profile.name} is {tools.profile.core.isa}")
-    proof = AdapterProof(device.target)
+    proof = AdapterProof(device.target, path_of(firmware, device))
     build = cache(partial(build_adapter, sources, tools=tools))
     try:
         for transition in device.transitions(policy_of(firmware)):
@@ -172,7 +175,9 @@ class _Case:
         raise _Different(text, dict(zip(inputs, values, strict=True)))
 
     def _named(self, word: MachineWord, paths: Paths) -> MachineWord:
-        """The word as a step of the specification, where it can be shown to be one on these paths."""
+        """The number as a step of the specification, where it can be shown to be one on these paths."""
+        if word.base:
+            return word
         mask = self.branches.mask(paths) if self.transition.steps else None
         if mask is None or len(np.unique(ours := np.broadcast_to(word.samples, SAMPLES)[mask])) < MIN_VALUES:
             return word

@@ -1,5 +1,6 @@
 """Inputs of an adapter as unknowns, and the numbers of 32 and 64 bits in which its specification is written."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -7,7 +8,7 @@ from bitwuzla import Kind
 
 from verify.rv64.values import MachineWord, MachineWords
 from verify.rv64.words import XLEN, Numbers
-from verify.terms.bits import BitTerms
+from verify.terms.bits import BitTerms, LogicUndecided
 
 SAMPLES, SEED = 256, 7
 
@@ -30,7 +31,8 @@ class AdapterWords(MachineWords):
         a / d by a e / (d 2^64). That is less than 1 / d.
         """
         number, factor = (a, b) if b.constant else (b, a)
-        if not any(signed) and factor.constant and factor.samples[0] > 1 and not number.constant and not number.base:
+        is_number = factor.constant and not number.constant and not factor.base and not number.base
+        if is_number and not any(signed) and factor.samples[0] > 1:
             c = int(factor.samples[0])
             d = -(-(1 << XLEN) // c)
             e = c * d - (1 << XLEN)
@@ -39,12 +41,14 @@ class AdapterWords(MachineWords):
         return super().high_product(a, b, signed)
 
     def _at_most(self, word: MachineWord, limit: int) -> bool:
-        """Whether a word is shown to be at most this."""
+        """Whether a word is shown to be at most this; no answer in time is no."""
         if (word.samples > np.uint64(limit)).any():
             return False
         bits = self.terms.bits
         above = bits.term(Kind.BV_ULT, [bits.number(limit, XLEN), word.term])
-        return not bits.satisfiable([above], "the range of a dividend")
+        with suppress(LogicUndecided):
+            return not bits.satisfiable([above], "the range of a dividend")
+        return False
 
 
 def _is_pointer_and_null(a: MachineWord, b: MachineWord) -> bool:

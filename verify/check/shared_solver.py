@@ -30,9 +30,9 @@ class SharedSolver:
         if not self._left:
             self._begin()
         self._left -= 1
-        claims = self._script.claims(conditions, bounds)
-        self._read()
         try:
+            claims = self._script.claims(conditions, bounds)
+            self._read()
             answer = answer_of(str(self._solver.check_sat(*map(self._term, claims))))
         except BaseException:
             self._left = 0  # what a question leaves that was given up is nobody's

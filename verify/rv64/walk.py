@@ -101,7 +101,8 @@ class Rv64Walk:
 
         def merged(words: Sequence[MachineWord | None]) -> MachineWord | None:
             one = self.branches.merged([(s.paths, word) for s, word in zip(states, words, strict=True)])
-            return one if one is None or any(one is word for word in words) else self.judge.named(one, paths)
+            is_new = one is not None and not one.base and all(one is not word for word in words)
+            return self.judge.named(one, paths) if one is not None and is_new else one
 
         registers = tuple(map(merged, zip(*(state.registers for state in states), strict=True)))
         memories = joined_places(self.words, [state.slots for state in states], address)

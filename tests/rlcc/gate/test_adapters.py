@@ -72,7 +72,7 @@ def test_an_adapter_that_is_not_as_specified_fails_with_an_event(firmware, monke
 def test_what_is_not_proved_fails_where_a_proof_is_demanded(
     firmware, monkeypatch, verdict: str, demanded: bool, passed: bool
 ) -> None:
-    proof = AdapterProof("connectx6dx", ("rl_algo",), verdict, "why it is not")
+    proof = AdapterProof("connectx6dx", "rlcc_rl_algo.c", ("rl_algo",), verdict, "why it is not")
     monkeypatch.setattr(prove, "prove", lambda *_: proof)
     (check,) = checks_of(firmware("connectx6dx"), demanded=demanded)
     assert check.passed is passed

@@ -3,16 +3,24 @@
 Slow: further students and compilers.
 """
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from adapter_mutants import CONNECTX6DX, DOCA_PCC, DOCA_PCC_ONCE, FALCON_RUE, FALCON_RUE_2
 from adapter_proofs import COMPILERS, proved, tools
+from drawing import ACTIONS, FEATURES, make_student
 from target_students import STUDENTS
 
+from codegen.emit import emit
 from decision.artefact.errors import InputError
+from decision.artefact.output import writing
+from decision.ir.forest import oblivious
 from emulator.compile import toolchain
+from emulator.firmware_folder import read_firmware
+from verify.adapter.policy import context_names, policy_of
 from verify.adapter.prove import DEVICES, _Case, devices_of, path_of, prove
+from verify.code.failures import Refused
 
 DOCA_STUDENTS = [name for name in STUDENTS if name not in ("acks", "delivered")]
 TWICE = ("doca-pcc", "connectx6dx")
@@ -138,6 +146,61 @@ def test_a_context_that_is_written_through_a_wrong_function_is_not_proved(firmwa
     proof = proved(firmware("counting", "connectx6dx"), edit)
     assert proof.verdict == "refuted"
     assert "events read" in proof.text or "zeroed" in proof.text
+
+
+POINTER = """    {
+        volatile uint64_t where;
+
+        if ((type == RUE_ACK) || (type == RUE_NACK)) {
+            where = (uint64_t)event + signals.rtt;
+        } else {
+            where = (uint64_t)event + signals.rtt_state;
+        }
+        rue_put(response, RUE1_RESPONSE_RTT_STATE, where);
+    }"""
+
+
+@pytest.mark.parametrize("opt", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_a_pointer_whose_offset_is_a_step_is_no_number(compiler, opt, firmware):
+    """What lies behind an address differs from device to device."""
+    edit = "    rue_put(response, RUE1_RESPONSE_RTT_STATE, orders.rtt_state);", POINTER
+    proof = proved(firmware("rl_cc", "falcon-rue"), edit, compiler=compiler, opt=opt)
+    assert proof.verdict == "not proved"
+    assert "pointer" in proof.text
+
+
+@pytest.mark.parametrize("target", ["doca-pcc", "connectx6dx", "falcon-rue"])
+def test_a_counter_that_no_tree_depends_on_is_not_asked_for(target, tmp_path):
+    """The passes take a split out whose sides are equal; then the C reads no such counter, and the adapter has none."""
+    student = make_student([FEATURES["rtt_inflation"], FEATURES["nack_ratio"]], ACTIONS[1], (), window=1)
+    rtt, nack = (
+        next(n for n, name in enumerate(student.forest.features) if name.startswith(k)) for k in ("rtt", "nack")
+    )
+    tree = oblivious(((rtt, 1000), (nack, 100)), (5, -7, 5, -7))
+    with writing(tmp_path / "student", "student") as work:
+        make_student([FEATURES["rtt_inflation"], FEATURES["nack_ratio"]], ACTIONS[1], (tree,), window=1).save(work)
+    emit(tmp_path / "student", tmp_path / "firmware", target=target)
+    made = read_firmware(tmp_path / "firmware")
+    assert any(made.program.key(node) == "event.nack_count" for node in made.program.nodes)
+    assert proved(made).proved
+
+
+def test_a_context_of_more_words_than_the_device_has_is_not_proved(firmware):
+    policy = policy_of(firmware("rl_cc", "doca-pcc"))
+    assert len(context_names(policy, ["rate"], policy.flow_words + 2)) == policy.flow_words + 2
+    with pytest.raises(Refused):
+        context_names(policy, ["rate"], policy.flow_words)
+
+
+def test_the_adapter_of_the_target_is_proved(firmware):
+    """Whatever lies in a folder of that device."""
+    made = firmware("rl_cc", "connectx6dx")
+    (device,) = devices_of(made)
+    assert path_of(made, device) == "rlcc_rl_algo.c"
+    every = firmware("rl_cc", "all")
+    decoy = replace(every.manifest, files={**every.manifest.files, "rlcc_rl_algo.c": ""})
+    assert path_of(replace(every, manifest=decoy), device) == "connectx6dx/rlcc_rl_algo.c"
 
 
 def test_a_target_without_a_specification_has_no_device(firmware):

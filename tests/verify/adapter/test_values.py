@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.adapter.values import AdapterWords, Unknowns
-from verify.rv64.values import MachineWord, MachineWords
+from verify.rv64.values import MachineWord, MachineWords, PointerUse
 from verify.rv64.words import XLEN
 
 WORD = 1 << XLEN
@@ -78,3 +78,12 @@ def test_numbers_wrap_in_their_bits():
     assert (most.at_most(5).word.signed, one.at_least(5).word.signed) == (5, 5)
     with pytest.raises(AssertionError):
         one + most.of_bits(64)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 8])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_pointer_is_no_factor(offset, swapped):
+    words = Unknowns().words
+    factors = [Unknowns().u32("x").word, words.pointer("memory", offset)]
+    with pytest.raises(PointerUse):
+        words.high_product(*(factors[::-1] if swapped else factors), UNSIGNED)

@@ -90,3 +90,13 @@ def test_products_that_are_multiplied_are_asked_alone(monkeypatch):
     monkeypatch.setattr(SharedSolver, "impossible", lambda *_: pytest.fail("asked of the shared one"))
     seven = make("=", make("prod", X, Y), const(7, 64))
     assert not Oracle().impossible([seven], Known({}), multiply=True, together=True)
+
+
+def test_a_question_that_is_interrupted_leaves_no_half_of_it(monkeypatch):
+    asked = SharedSolver()
+    assert not asked.impossible([BELOW], anything, lambda _: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(asked, "_read", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            asked.impossible([make("bvult", Y, X)], anything, lambda _: None)
+    assert not asked.impossible([make("bvult", Y, X)], anything, lambda _: None)
