@@ -6,6 +6,7 @@ A hard question is better asked alone: a solver that may get others later leaves
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import bitwuzla
 from bitwuzla import Term as SolverTerm
@@ -18,24 +19,24 @@ MAX_QUESTIONS = 1000
 """Questions of one bitwuzla. It computes a value for all that it was ever asked, so it slows down."""
 
 
+@dataclass
 class SharedSolver:
-    """Solvers one after the other, each for ``MAX_QUESTIONS``."""
+    """Solvers one after the other, each for ``MAX_QUESTIONS``. ``left``: questions that the last one may get yet."""
 
-    def __init__(self) -> None:
-        self._left = 0
+    left: int = 0
 
     def impossible(self, conditions: Sequence[Term], bounds: Bounds, found: Callable[[Assignment], None]) -> bool:
         """Whether no values satisfy all conditions: True is as good, False may be wrong of products. ``found`` gets the
         assignment that satisfies them. Raises Undecided after the time of a question."""
-        if not self._left:
+        if not self.left:
             self._begin()
-        self._left -= 1
+        self.left -= 1
         try:
             claims = self._script.claims(conditions, bounds)
             self._read()
             answer = answer_of(str(self._solver.check_sat(*map(self._term, claims))))
         except BaseException:
-            self._left = 0  # what a question leaves that was given up is nobody's
+            self.left = 0  # what a question leaves that was given up is nobody's
             raise
         if answer == "unsat":
             return True
@@ -53,7 +54,7 @@ class SharedSolver:
         self._read()
         self._solver = self._parser.bitwuzla()
         self._terms: dict[str, SolverTerm] = {}
-        self._left = MAX_QUESTIONS
+        self.left = MAX_QUESTIONS
 
     def _read(self) -> None:
         """Gives the parser what the script has defined."""
