@@ -79,7 +79,8 @@ def read_sources(artefact: Opened, main: str, headers: frozenset[str] = frozense
         name = waiting.pop()
         if name in texts:
             continue
-        paths = [path for path in dict.fromkeys((f"{inner}/{name}" if inner else name, name)) if path in artefact.files]
+        places = [f"{inner}/{name}", name] if inner else [name]
+        paths = [path for path in places if path in artefact.files]
         if len(paths) != 1:
             found = "twice in the folder" if paths else "not in the folder's manifest"
             raise InputError(f"{artefact.folder / main} needs {name}, which is {found}; emit it again")

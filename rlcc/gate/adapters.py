@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from emulator.firmware import Firmware
 from rlcc.gate.names import named
-from rlcc.gate.rv64 import runs_rv64
+from rlcc.gate.rv64 import outcome, runs_rv64
 from rlcc.gate.verdict import Check
 from rlcc.recipe import EmulateOptions
 
@@ -16,25 +16,23 @@ def proved_adapters(
     firmware: Firmware, engine: EmulateOptions, demanded: bool, progress: Callable[[str], None]
 ) -> list[Check]:
     """Returns the check of a new proof for each device that has a specification; none if the firmware has no adapter of
-    such a device.
-
-    If a proof is demanded, it passes only if the proof is finished. Otherwise it fails only on an event for which the
-    adapter is not as specified."""
+    such a device."""
     from verify.adapter.prove import devices_of, prove
 
-    checks = []
-    for device in devices_of(firmware):
+    checks: list[Check] = []
+    if not (devices := devices_of(firmware)):
+        return checks
+    tools = engine.toolchain()
+    if not runs_rv64(tools.profile):
+        tools = engine.model_copy(update={"profile": PROFILE}).toolchain()
+    for device in devices:
         progress(f"proving the adapter for {device.target}")
-        tools = engine.toolchain()
-        if not runs_rv64(tools.profile):
-            tools = engine.model_copy(update={"profile": PROFILE}).toolchain()
         proof = prove(firmware, device, tools)
         value = f"proved, {proof.outputs} outputs" if proof.proved else proof.verdict
         checks.append(
             named("proof.adapter", of=device.target)(
-                value=value if demanded or proof.proved else f"{value}, not demanded",
+                **outcome(value, proved=proof.proved, refuted=proof.verdict == "refuted", demanded=demanded),
                 limit="as specified for every event, safe",
-                passed=proof.proved or not (demanded or proof.verdict == "refuted"),
                 detail="" if proof.proved else f"{proof.text} {proof.shown}".strip(),
                 file=proof.path,
             )

@@ -70,7 +70,7 @@ FALCON_RUE = {
         "no cap before the first sample": ("rlcc_first_in_flight(&params->policy)", "0xFFFFFFFFU"),
     },
 }  # fmt: skip
-"""Of Falcon's, by the student around which it is broken."""
+"""The same for Falcon, by the student around which the adapter is broken."""
 FALCON_RUE_2 = {
     "alpha of another event": ("? RUE_ALPHA_RETRANSMISSION : RUE_ALPHA", "? RUE_ALPHA : RUE_ALPHA"),
     "ACKs too seldom": ("< RUE_ASK_WINDOW_Q10", "< 2048U"),
@@ -78,4 +78,4 @@ FALCON_RUE_2 = {
     "a path where there is one": ("paths * rue_get", "rue_get"),
     "whole packets of the NIC's window": ("params->nic_window * RUE_WINDOW_ONE", "params->nic_window"),
 }
-"""Of its second generation, with the student that loses packets."""
+"""The same for its second generation, with the student that loses packets."""

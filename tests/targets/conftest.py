@@ -4,23 +4,20 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from target_firmware import edited, emit_student
+from target_firmware import edited, emitted_once
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="session")
 def firmware(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str, str], Path]:
-    """The firmware folder of one of STUDENTS for a target, made once for all workers: nothing may be changed in it."""
-
-    def give(student: str, target: str) -> Path:
-        return made_once(f"{student}-{target}", lambda folder: emit_student(student, target, folder)) / "firmware"
-
-    return give
+    """``emitted_once`` of a student and a target."""
+    return partial(emitted_once, made_once)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Firmware folders of the targets' students, and C with one place changed."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from target_students import STUDENTS
@@ -14,6 +15,12 @@ def emit_student(student: str, target: str, folder: Path) -> None:
     with writing(folder / "student", "student") as work:
         STUDENTS[student].save(work)
     emit(folder / "student", folder / "firmware", target=target)
+
+
+def emitted_once(made_once: Callable[[str, Callable[[Path], None]], Path], student: str, target: str) -> Path:
+    """Returns the firmware folder of one of STUDENTS for a target, made once for all workers: nothing may be changed in
+    it."""
+    return made_once(f"{student}-{target}", lambda folder: emit_student(student, target, folder)) / "firmware"
 
 
 def edited(text: str, old: str, new: str) -> str:

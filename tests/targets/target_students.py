@@ -84,4 +84,6 @@ STUDENTS["losing-once"] = with_options(STUDENTS["losing"], "once_per_rtt")
 STUDENTS["tunable"] = with_options(STUDENTS["rl_cc"], "target_ratio")
 STUDENTS["acks"] = grown(ACKING, 1, trees=6, window=1)
 STUDENTS["delivered"] = grown(ACKING[2:], 1, trees=6, window=1)
-"""Of ``acks`` what Falcon tells."""
+"""The part of ``acks`` that Falcon tells."""
+FALCON_STUDENTS = [name for name in STUDENTS if name not in ("counting", "once", "acks")]
+"""Those for Falcon, whose events tell of no CNPs nor marks."""

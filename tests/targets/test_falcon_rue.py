@@ -14,14 +14,13 @@ import pytest
 from adapter_mutants import FALCON_RUE, FALCON_RUE_2
 from falcon_packing import pack, unpack
 from flow_model import Flow
-from target_students import STUDENTS
+from target_students import FALCON_STUDENTS, STUDENTS
 
 from decision.artefact.manifest import opened
 from decision.ir.formats import U32_MAX
 from decision.policy.once_per_rtt import decides_once
 from verify.adapter.falcon_lines import ACK, FABRIC, FORWARD, LINES, NACK, RETRANSMISSION, REVERSE, TIME, fields
 
-FITTING = [name for name in STUDENTS if name not in ("counting", "once", "acks")]  # events tell of no CNPs nor marks
 ADAPTER = "rlcc_falcon_rue.c"
 SOURCES = ("rlcc_policy.c", ADAPTER)
 NO_RESOURCES = 1
@@ -203,7 +202,9 @@ def drive(path: Path, student: str, gen: int, *, told: int = 0) -> Iterator[str]
 
 
 @pytest.mark.slow_except("carrying-1", "tunable-1", "all-once-1", "losing-2", "delivered-1", "table-1")
-@pytest.mark.parametrize(("student", "gen"), [(s, g) for s in FITTING for g in (1, 2) if g == 1 or s == "losing"])
+@pytest.mark.parametrize(
+    ("student", "gen"), [(s, g) for s in FALCON_STUDENTS for g in (1, 2) if g == 1 or s == "losing"]
+)
 def test_every_event_gives_the_window_of_the_integer_programs_rate(student, gen, firmware, library):
     """Whole responses to the bit: times that wrap and that make no sense, every delay, types that there are not,
     parameters at their ends, new connections in the middle, state that something else has overwritten."""

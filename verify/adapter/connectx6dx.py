@@ -6,7 +6,7 @@ The integrator's ``rlcc_read_event`` says what an event adds. It gets the contex
 from collections.abc import Sequence
 
 from verify.adapter.external import ExternalCall, Model
-from verify.adapter.policy import PolicyFacts, context_names
+from verify.adapter.policy import PolicyFacts, named_context
 from verify.adapter.transition import RATE, ProvedDevice, Transition, carried, decided
 from verify.adapter.values import Unknowns
 from verify.rv64.values import MachineWord
@@ -36,8 +36,7 @@ def transitions(policy: PolicyFacts) -> Sequence[Transition]:
     event.models["rlcc_read_event"] = _read_event(unknowns, policy)
 
     # The flow's context: the policy's words, the rate in force, and the counters with what this event adds.
-    names = context_names(policy, [RATE, *policy.counters], CONTEXT_WORDS)
-    before = dict(zip(names, context, strict=True))
+    before = named_context(policy, [RATE, *policy.counters], context)
     counted = {name: before[name] + told[name] for name in policy.counters}
     is_response = ~u32("is response").equals(0)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from verify.adapter.external import ExternalCall, Model
-from verify.adapter.policy import PolicyFacts, context_names
+from verify.adapter.policy import PolicyFacts, named_context
 from verify.adapter.transition import RATE, ProvedDevice, Transition, carried, decided
 from verify.adapter.values import Unknowns, Unsigned
 from verify.rv64.values import MachineWord
@@ -54,8 +54,7 @@ def _transition(policy: PolicyFacts, tuned: bool, counted: bool) -> Transition:
     is_cnp, is_tx, is_nack, is_rtt = (ours & kind.equals(each) for each in (CNP, TX, NACK, RTT))
     said = u32("ack_nack_cnp_extra") & 0xFFFF
     coalesced = said.where(said.above(1), one)
-    names = context_names(policy, [RATE, *(["owner"] if once else []), *kept], CONTEXT_WORDS)
-    before = dict(zip(names, context, strict=True))
+    before = named_context(policy, [RATE, *(["owner"] if once else []), *kept], context)
     is_new = ours & before["rate_q20"].equals(0)
     # Nobody tells the owner of a TX event (0): in a context that has one, the event is foreign.
     foreign = is_tx & ~before["owner"].equals(0) if once else number(0)
@@ -76,8 +75,8 @@ def _transition(policy: PolicyFacts, tuned: bool, counted: bool) -> Transition:
     results = dict(zip(RESULT_NAMES, (after["rate_q20"], one, number(0)), strict=True))
 
     # Another slot's event goes to the device's own algorithm, which may write the context and the results.
-    own = {name: u32(f"internal.{name}") for name in (*names, *RESULT_NAMES)}
-    event.leave("context", {name: after[name].where(ours, own[name]) for name in names})
+    own = {name: u32(f"internal.{name}") for name in (*before, *RESULT_NAMES)}
+    event.leave("context", {name: after[name].where(ours, own[name]) for name in before})
     event.leave("results", {name: results[name].where(ours, own[name]) for name in RESULT_NAMES})
     if counted:
         more = (is_decision, coalesced.where(is_cnp), coalesced.where(is_nack), is_new, is_late, foreign)
@@ -92,7 +91,7 @@ def _transition(policy: PolicyFacts, tuned: bool, counted: bool) -> Transition:
     null = unknowns.words.number(0)
     event.models["doca_pcc_dev_get_algo_params"] = _array("params", pointers["tuned"] if tuned else null)
     event.models["doca_pcc_dev_get_counters"] = _array("counters", pointers["counters"] if counted else null)
-    event.models["doca_pcc_dev_default_internal_algo"] = _internal([own[name] for name in names], own)
+    event.models["doca_pcc_dev_default_internal_algo"] = _internal([own[name] for name in before], own)
     return event
 
 

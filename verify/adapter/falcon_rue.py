@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from verify.adapter.falcon_lines import ACK, FABRIC, FORWARD, NACK, RETRANSMISSION, REVERSE, TIME, fields
-from verify.adapter.policy import PolicyFacts, context_names
+from verify.adapter.policy import PolicyFacts, named_context
 from verify.adapter.transition import RATE, ProvedDevice, Transition, decided, first_rate, flow_after
 from verify.adapter.values import Unknowns, Unsigned
 
@@ -20,17 +20,13 @@ NO_RESOURCES = 1
 """Code of a NACK for want of room at the receiver."""
 LINE_RATE_Q20, LONGEST_RTT, PACKET_Q10, PACKET_Q36 = 1 << 20, (1 << 20) - 1, 1 << 10, 1 << 36
 ALPHA, ALPHA_RETRANSMISSION, ASK_ALWAYS, ASK_SELDOM, ASK_WINDOW_Q10 = 6, 7, 0, 4, 8704
-"""What generation 2 asks for besides: isolation, and ACKs with every packet or with one of 8.5."""
+"""Generation 2 asks for these besides: isolation, and ACKs with every packet or with one of 8.5."""
 TUNED, SIZED = ("line_q16", "window_most_q10", "nic_window", "gap_most", "retransmit_least"), "packet_bytes"
 """Parameters of the operator behind the policy's; the second where bytes are counted or capped."""
 CAP = "in_flight_bytes"
-PASSED_ON = {
-    1: "connection_id cc_metadata event_queue_select delay_select nic_window_time_marker base_delay cc_opaque "
-    "nic_window_direction",
-    2: "connection_id cc_metadata event_queue_select delay_select nic_window_time_marker base_delay cc_opaque "
-    "plb_state csig_enable",
-}
-"""Fields of the event that the response repeats, by generation."""
+PASSED_ON = "connection_id cc_metadata event_queue_select delay_select nic_window_time_marker base_delay cc_opaque"
+PASSED_ON_BY = {1: "nic_window_direction", 2: "plb_state csig_enable"}
+"""Fields of the event that the response repeats: in both generations, and in one."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +62,7 @@ def _transition(policy: PolicyFacts, generation: int) -> Transition:
 
     # The event's fields, and the connection's memory: the policy's words, the rate in force, its cap, the counters.
     told = {name: _field(line, first, bits) for name, first, bits in fields(f"Event_Gen{generation}")}
-    names = context_names(policy, [RATE, *policy.action[1:], *policy.counters], MEMORY_WORDS)
-    before = dict(zip(names, memory, strict=True))
+    before = named_context(policy, [RATE, *policy.action[1:], *policy.counters], memory)
     sample = _sample(event, told, now)
     kind = told["event_type"]
     is_loss = kind.equals(RETRANSMISSION) | (kind.equals(NACK) & told["nack_code"].equals(NO_RESOURCES))
@@ -100,16 +95,14 @@ def _transition(policy: PolicyFacts, generation: int) -> Transition:
     response = _paced(event, after, params, event.step(sample.rtt.where(sample.is_sample, told["rtt_state"])))
     response["fabric_window_time_marker"] = (now & TIME).where(decides, kept)
     response["delay_state"] = sample.delay.where(sample.is_sample, told["delay_state"])
-    response |= {name: told[name] for name in PASSED_ON[generation].split()}
+    response |= {name: told[name] for name in f"{PASSED_ON} {PASSED_ON_BY[generation]}".split()}
     response["nic_congestion_window"] = params["nic_window"]
     if generation == 2:
-        response |= _of_generation_2(told, response, kind)
+        response |= _of_generation_2(event, told, response)
     due = {
-        name: (first, bits, response.get(name, number(0)) & ((1 << bits) - 1))
+        name: (first, bits, response[name] & ((1 << bits) - 1) if name in response else number(0))
         for name, first, bits in fields(f"Response_Gen{generation}")
-        if bits <= 32
     }
-    due |= {name: (first, bits, number(0)) for name, first, bits in fields(f"Response_Gen{generation}") if bits > 32}
     assert response.keys() <= due.keys()
     event.leave_fields("response", due)
     return event
@@ -187,12 +180,12 @@ def _paced(
 
 
 def _of_generation_2(
-    told: Mapping[str, Unsigned], response: Mapping[str, Unsigned], kind: Unsigned
+    event: Transition, told: Mapping[str, Unsigned], response: Mapping[str, Unsigned]
 ) -> dict[str, Unsigned]:
     """Returns what the second generation asks for besides: its paths stay as they are, each with the same weight."""
-    number, paths = kind * 0, told["multipath_enable"]
-    alpha = (number + ALPHA_RETRANSMISSION).where(kind.equals(RETRANSMISSION), ALPHA)
-    ask = (number + ASK_SELDOM).where(response["fabric_congestion_window"].above(ASK_WINDOW_Q10 - 1), ASK_ALWAYS)
+    number, paths = event.unknowns.number, told["multipath_enable"]
+    alpha = number(ALPHA_RETRANSMISSION).where(told["event_type"].equals(RETRANSMISSION), ALPHA)
+    ask = number(ASK_SELDOM).where(response["fabric_congestion_window"].above(ASK_WINDOW_Q10 - 1), ASK_ALWAYS)
     return {
         "nic_congestion_window": response["nic_congestion_window"] << 10,
         "alpha_request": alpha,

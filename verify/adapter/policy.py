@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from emulator.firmware import Firmware
 from verify.code.failures import Refused
@@ -12,6 +13,7 @@ COUNTERS = ("cnp_count", "nack_count", "sent_bytes", "acked_bytes", "marked_byte
 DECIDED = "decided_ns"
 """Field of the policy's context: the response that was decided on last."""
 WORD = 4
+Word = TypeVar("Word")
 COMMENT, WORDS = re.compile(r"/\*(?s:.*?)\*/"), re.compile(r"[A-Za-z_]\w*")
 
 
@@ -49,13 +51,14 @@ def policy_of(firmware: Firmware) -> PolicyFacts:
     return PolicyFacts(flow.itemsize // WORD, event, params, action, defaults, counters, decided)
 
 
-def context_names(policy: PolicyFacts, own: Sequence[str], words: int) -> list[str]:
-    """Returns names of the words that a device keeps for a flow: the policy's, the adapter's own, and those that are
-    left. Refused where they are too few."""
+def named_context(policy: PolicyFacts, own: Sequence[str], words: Sequence[Word]) -> dict[str, Word]:
+    """Returns the words that a device keeps for a flow by their names: the policy's, the adapter's own, and those that
+    are left. Refused where they are too few."""
     names = [f"flow[{n}]" for n in range(policy.flow_words)] + [*own]
-    if len(names) > words:
-        raise Refused("not-proved", 0, f"the flow's context takes {len(names)} words, the device keeps {words}")
-    return names + [f"unused[{n}]" for n in range(len(names), words)]
+    if len(names) > len(words):
+        raise Refused("not-proved", 0, f"the flow's context takes {len(names)} words, the device keeps {len(words)}")
+    names += [f"unused[{n}]" for n in range(len(names), len(words))]
+    return dict(zip(names, words, strict=True))
 
 
 def _words(firmware: Firmware, group: str) -> tuple[str, ...]:

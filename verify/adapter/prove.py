@@ -9,6 +9,7 @@ Then each output is compared with the specification, on numbers first, and by a 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -154,11 +155,8 @@ class _Case:
         if word.base:
             raise Refused("not-proved", self.build.entry, f"{due.name} is a pointer")
         expected = due.value.word
-        inputs = {
-            name: one
-            for name, one in self.transition.unknowns.found.items()
-            if one.nodes & (word.nodes | expected.nodes)
-        }
+        about = word.nodes | expected.nodes
+        inputs = {name: one for name, one in self.transition.unknowns.found.items() if one.nodes & about}
         differing = np.flatnonzero(np.broadcast_to(word.samples != expected.samples, SAMPLES))
         if len(differing):
             n = int(differing[0])
@@ -176,8 +174,6 @@ class _Case:
 
     def _named(self, word: MachineWord, paths: Paths) -> MachineWord:
         """The number as a step of the specification, where it can be shown to be one on these paths."""
-        if word.base:
-            return word
         mask = self.branches.mask(paths) if self.transition.steps else None
         if mask is None or len(np.unique(ours := np.broadcast_to(word.samples, SAMPLES)[mask])) < MIN_VALUES:
             return word
@@ -191,13 +187,9 @@ class _Case:
     def _equal(self, word: MachineWord, step: MachineWord, paths: Paths) -> bool:
         """Whether two words were shown to be one on these paths, in a short time."""
         differ = self.bits.term(Kind.DISTINCT, [word.term, step.term])
-        self.bits.seconds = STEP_SECONDS
-        try:
-            return not self.bits.satisfiable([*self.branches.condition(paths), differ], "a step")
-        except LogicUndecided:
-            return False
-        finally:
-            self.bits.seconds = SECONDS
+        with suppress(LogicUndecided):
+            return not self.bits.satisfiable([*self.branches.condition(paths), differ], "a step", STEP_SECONDS)
+        return False
 
     def _shown(self, flag: MachineWord, paths: Paths, address: int) -> None:
         """Raises Refused where a condition may be 0 on these paths."""

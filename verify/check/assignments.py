@@ -82,7 +82,7 @@ class Assignment:
         seen: dict[tuple[int, ...], int] = {}
         for x, y in dict.fromkeys(pair for c in conditions for a in c.products for pair in pairs(a)):
             number = self._number(x, y)
-            (low, high), (other_low, other_high) = _unsigned(bounds(x)), _unsigned(bounds(y))
+            (low, high), (other_low, other_high) = unsigned(bounds(x)), unsigned(bounds(y))
             factors = tuple(sorted((self.value(x), self.value(y))))
             if not low * other_low <= number <= high * other_high or seen.setdefault(factors, number) != number:
                 return False
@@ -119,5 +119,6 @@ def pairs(product: Term) -> list[Factors]:
     return [(x, y), (product.args[0], product.args[1])] if whole_factors(product) else [(x, y)]
 
 
-def _unsigned(span: tuple[int, int]) -> tuple[int, int]:
+def unsigned(span: tuple[int, int]) -> tuple[int, int]:
+    """Returns the bounds of a word without its sign."""
     return span if 0 <= span[0] <= span[1] else (0, (1 << WORD) - 1)

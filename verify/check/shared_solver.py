@@ -40,8 +40,7 @@ class SharedSolver:
             raise
         if answer == "unsat":
             return True
-        values = {name: self._value(name) for name in self._script.wanted(conditions)}
-        found(self._script.assignment(conditions, values))
+        found(self._script.assignment(conditions, self._value))
         return False
 
     def _begin(self) -> None:

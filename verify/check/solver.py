@@ -5,14 +5,14 @@ and within the product of the factors' bounds. Multiples of one word are ordered
 bx << s - 1 <= ax <= bx << s. If that is impossible, so is the real thing. Else they are multiplied.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
 import bitwuzla
 import cvc5
 
-from verify.check.assignments import Assignment, Bounds, Factors, pairs
+from verify.check.assignments import Assignment, Bounds, Factors, pairs, unsigned
 from verify.check.linear import linear
 from verify.check.terms import Term, shifted_factors, text, whole_factors
 
@@ -44,7 +44,7 @@ def impossible(
     if _unsat(script.question(conditions, bounds), solver, prove, values):
         return True
     if found is not None and values:
-        found(script.assignment(conditions, values))
+        found(script.assignment(conditions, values.__getitem__))
     if not (multiply and script.products):
         return False
     return _unsat(Script(exact=True).question(conditions, bounds), solver, prove, None)
@@ -87,26 +87,20 @@ class Script:
         lines, self._lines = self._lines, []
         return lines
 
-    def wanted(self, conditions: Sequence[Term]) -> dict[str, Term | Factors]:
-        """Returns what an assignment of the conditions gives a value: variables and products, by their names."""
-        variables = sorted({v for c in conditions for v in c.leaves}, key=lambda v: v.serial)
-        return {self.names[v]: v for v in variables} | {self.products[x]: x for x in self._factors(conditions)}
-
-    def assignment(self, conditions: Sequence[Term], values: Mapping[str, int]) -> Assignment:
-        """Returns the values of variables and products by the names that the solver knows them by."""
-        wanted = self.wanted(conditions).items()
-        variables = {one: values[name] for name, one in wanted if isinstance(one, Term)}
-        return Assignment(variables, {one: values[name] for name, one in wanted if not isinstance(one, Term)})
+    def assignment(self, conditions: Sequence[Term], value: Callable[[str], int]) -> Assignment:
+        """Returns the values of the conditions' variables and products, each by the name that the solver knows."""
+        variables = {v: value(self.names[v]) for c in conditions for v in c.leaves}
+        return Assignment(variables, {x: value(self.products[x]) for x in self._factors(conditions)})
 
     def _factors(self, conditions: Sequence[Term]) -> list[Factors]:
         """The factors of the products in conditions, in the order of their making."""
         products = sorted({p for c in conditions for p in c.products}, key=lambda p: p.serial)
-        return list(dict.fromkeys(pair for p in products for pair in pairs(p) if pair in self.products))
+        return list(dict.fromkeys(pair for p in products for pair in pairs(p)))
 
     def _of_products(self, conditions: Sequence[Term], bounds: Bounds) -> Iterator[str]:
         factors = self._factors(conditions)
         for x, y in factors:
-            low, high = (a * b for a, b in zip(_unsigned(x, bounds), _unsigned(y, bounds), strict=True))
+            low, high = (a * b for a, b in zip(unsigned(bounds(x)), unsigned(bounds(y)), strict=True))
             name = self.products[x, y]
             yield f"(and (bvule (_ bv{low} 64) {name}) (bvule {name} (_ bv{high} 64)))"
         for left, right in combinations(factors, 2):
@@ -122,7 +116,7 @@ class Script:
             (least, few), (most, many) = sorted(((a.value, self.products[left]), (b.value, self.products[right])))
             s = (-(-most // least) - 1).bit_length()
             yield f"(bvule (bvshl {few} (_ bv{s - 1} 64)) {many})"
-            if _unsigned(x, bounds)[1] * least << s < 1 << 64:
+            if unsigned(bounds(x))[1] * least << s < 1 << 64:
                 yield f"(bvule {many} (bvshl {few} (_ bv{s} 64)))"
 
     def _define(self, a: Term) -> None:
@@ -175,12 +169,6 @@ class Script:
             name = self.products[x, y] = f"p{len(self.products)}"
             self._lines.append(f"(declare-const {name} (_ BitVec 64))")
         return self.products[x, y]
-
-
-def _unsigned(x: Term, bounds: Bounds) -> tuple[int, int]:
-    """Bounds of a word without its sign."""
-    low, high = bounds(x)
-    return (low, high) if 0 <= low <= high else (0, (1 << 32) - 1)
 
 
 def _in_order(roots: Iterable[Term], known: Container[Term] = ()) -> list[Term]:

@@ -39,7 +39,7 @@ class Rv64State:
 class WalkJudge:
     """Questions of the walk.
 
-    ``named``: the word as a value of the program, where it can be shown to be one; ``factor``: as one that the program
+    ``named``: a number as a value of the program, where it can be shown to be one; ``factor``: as one that the program
     multiplies; ``shown``: raises Refused where a condition may be 0, about a load at an address."""
 
     named: Callable[[MachineWord, Paths], MachineWord]
@@ -101,8 +101,9 @@ class Rv64Walk:
 
         def merged(words: Sequence[MachineWord | None]) -> MachineWord | None:
             one = self.branches.merged([(s.paths, word) for s, word in zip(states, words, strict=True)])
-            is_new = one is not None and not one.base and all(one is not word for word in words)
-            return self.judge.named(one, paths) if one is not None and is_new else one
+            if one is None or one.base or any(one is word for word in words):
+                return one
+            return self.judge.named(one, paths)
 
         registers = tuple(map(merged, zip(*(state.registers for state in states), strict=True)))
         memories = joined_places(self.words, [state.slots for state in states], address)

@@ -54,9 +54,10 @@ class BitTerms:
         """Returns a condition as a word."""
         return self.choice(condition, self.number(1, width), self.number(0, width))
 
-    def satisfiable(self, assertions: Sequence[Term], about: str) -> bool:
-        """Returns whether all can be true together. LogicUndecided, with ``about``, if no answer came in time."""
-        return self._asked(assertions, about)[0]
+    def satisfiable(self, assertions: Sequence[Term], about: str, seconds: float | None = None) -> bool:
+        """Returns whether all can be true together. LogicUndecided, with ``about``, if no answer came in time:
+        ``seconds``, if another limit is meant for this question."""
+        return self._asked(assertions, about, seconds=seconds)[0]
 
     def value(self, assertions: Sequence[Term], term: Term, about: str) -> int | None:
         """Returns a value that a term can have where all are true, None where they cannot be."""
@@ -68,9 +69,12 @@ class BitTerms:
         possible, solver = self._asked(assertions, about, models=True)
         return [int(solver.get_value(term).value(2), 2) for term in terms] if possible else None
 
-    def _asked(self, assertions: Sequence[Term], about: str, models: bool = False) -> tuple[bool, bitwuzla.Bitwuzla]:
+    def _asked(
+        self, assertions: Sequence[Term], about: str, models: bool = False, seconds: float | None = None
+    ) -> tuple[bool, bitwuzla.Bitwuzla]:
+        limit = self.seconds if seconds is None else seconds
         options = bitwuzla.Options()
-        options.set(bitwuzla.Option.TIME_LIMIT_PER, int(self.seconds * 1000))
+        options.set(bitwuzla.Option.TIME_LIMIT_PER, int(limit * 1000))
         options.set(bitwuzla.Option.PRODUCE_MODELS, models)
         solver = bitwuzla.Bitwuzla(self.manager, options)
         for assertion in assertions:
@@ -78,5 +82,5 @@ class BitTerms:
         self.questions += 1
         result = solver.check_sat()
         if result == bitwuzla.Result.UNKNOWN:
-            raise LogicUndecided(f"{about} was not decided in {self.seconds:g} s")
+            raise LogicUndecided(f"{about} was not decided in {limit:g} s")
         return bool(result == bitwuzla.Result.SAT), solver

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from target_firmware import edited, emit_student
+from target_firmware import edited, emitted_once
 
 from emulator.firmware import Firmware
 from emulator.firmware_folder import read_firmware
@@ -25,8 +25,7 @@ TARGETS = {
 @pytest.fixture(scope="module")
 def firmware(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callable[[str], Firmware]:
     def read(target: str) -> Firmware:
-        made = made_once(f"rl_cc-{target}", lambda folder: emit_student("rl_cc", target, folder))
-        return read_firmware(made / "firmware")
+        return read_firmware(emitted_once(made_once, "rl_cc", target))
 
     return read
 

@@ -1,17 +1,15 @@
 """`rlcc verify --adapter`: what is claimed, what is refused, and the exit codes."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
-from target_firmware import edited, emit_student
+from target_firmware import edited, emitted_once
 
 
 @pytest.fixture(scope="module")
 def firmware(made_once):
-    def make(student, target):
-        return made_once(f"{student}-{target}", lambda folder: emit_student(student, target, folder)) / "firmware"
-
-    return make
+    return partial(emitted_once, made_once)
 
 
 def test_an_adapter_is_proved(firmware, rlcc):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from target_firmware import emit_student
+from target_firmware import emitted_once
 
 from emulator.firmware import Firmware
 from emulator.firmware_folder import read_firmware
@@ -15,7 +15,6 @@ def firmware(made_once: Callable[[str, Callable[[Path], None]], Path]) -> Callab
     """The firmware of one of STUDENTS for a target."""
 
     def read(student: str, target: str) -> Firmware:
-        made = made_once(f"{student}-{target}", lambda folder: emit_student(student, target, folder))
-        return read_firmware(made / "firmware")
+        return read_firmware(emitted_once(made_once, student, target))
 
     return read

@@ -10,7 +10,7 @@ import pytest
 from adapter_mutants import CONNECTX6DX, DOCA_PCC, DOCA_PCC_ONCE, FALCON_RUE, FALCON_RUE_2
 from adapter_proofs import COMPILERS, proved, tools
 from drawing import ACTIONS, FEATURES, make_student
-from target_students import STUDENTS
+from target_students import FALCON_STUDENTS, STUDENTS
 
 from codegen.emit import emit
 from decision.artefact.errors import InputError
@@ -18,13 +18,12 @@ from decision.artefact.output import writing
 from decision.ir.forest import oblivious
 from emulator.compile import toolchain
 from emulator.firmware_folder import read_firmware
-from verify.adapter.policy import context_names, policy_of
+from verify.adapter.policy import named_context, policy_of
 from verify.adapter.prove import DEVICES, _Case, devices_of, path_of, prove
 from verify.code.failures import Refused
 
 DOCA_STUDENTS = [name for name in STUDENTS if name not in ("acks", "delivered")]
 TWICE = ("doca-pcc", "connectx6dx")
-FALCON_STUDENTS = [name for name in STUDENTS if name not in ("counting", "once", "acks")]
 
 
 @pytest.mark.slow_except("clang-counting", "gcc-once", "clang-all-once")
@@ -163,7 +162,7 @@ POINTER = """    {
 @pytest.mark.parametrize("opt", ["-O0", "-O2"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_pointer_whose_offset_is_a_step_is_no_number(compiler, opt, firmware):
-    """What lies behind an address differs from device to device."""
+    """An address differs from device to device."""
     edit = "    rue_put(response, RUE1_RESPONSE_RTT_STATE, orders.rtt_state);", POINTER
     proof = proved(firmware("rl_cc", "falcon-rue"), edit, compiler=compiler, opt=opt)
     assert proof.verdict == "not proved"
@@ -188,9 +187,9 @@ def test_a_counter_that_no_tree_depends_on_is_not_asked_for(target, tmp_path):
 
 def test_a_context_of_more_words_than_the_device_has_is_not_proved(firmware):
     policy = policy_of(firmware("rl_cc", "doca-pcc"))
-    assert len(context_names(policy, ["rate"], policy.flow_words + 2)) == policy.flow_words + 2
+    assert len(named_context(policy, ["rate"], range(policy.flow_words + 2))) == policy.flow_words + 2
     with pytest.raises(Refused):
-        context_names(policy, ["rate"], policy.flow_words)
+        named_context(policy, ["rate"], range(policy.flow_words))
 
 
 def test_the_adapter_of_the_target_is_proved(firmware):

@@ -50,7 +50,7 @@ def test_any_product_keeps_its_value(factor, bits):
 
 
 def test_a_dividend_that_may_be_too_large_is_left_a_product(monkeypatch):
-    """Of all 64 bits, the product with the multiplier of 1000 is no quotient."""
+    """The product of 64 bits with the multiplier of 1000 is no quotient."""
     large = WORD - WORD % 1000 - 1
 
     def differs() -> bool:
