@@ -7,10 +7,12 @@ UV := $(BIN)/uv
 INSTALL := $(UV) pip install --quiet --python $(BIN)/python
 # Compiles the checkout, as an editable wheel, then installs it. The argument: settings of CMake, as a Python dictionary.
 # The hook is called without uv, which would wait until the packages are there; ninja has both processors meanwhile.
+# It would ask NumPy for its headers, which we do without: half of NumPy may be there while packages are installed.
 EDITABLE := build/editable
+BUILD := import sys; sys.modules["numpy"] = None; from scikit_build_core.build import build_editable
 define NATIVE
 @rm -rf $(EDITABLE) && mkdir -p $(EDITABLE)
-@MAKEFLAGS= $(BIN)/python -c 'from scikit_build_core.build import build_editable; build_editable("$(EDITABLE)", $(1))' \
+@MAKEFLAGS= $(BIN)/python -c '$(BUILD); build_editable("$(EDITABLE)", $(1))' \
   >build/native.log 2>&1 || { cat build/native.log >&2; exit 1; }
 @$(INSTALL) --offline --no-deps --reinstall-package rlcc $(EDITABLE)/*.whl
 endef
