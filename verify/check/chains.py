@@ -1,17 +1,19 @@
 """Paths one after the other, from call to return: which cost more than a limit, and whether an input takes them.
 
-Most chains that none takes are impossible for the reason that others are: two or three of their paths ask for what is
-never so together. That is found once, by leaving paths out, and no solver is asked about a chain that has them again.
-Nor is one asked about each of a hundred paths that cost the same, a load from each entry of a table say, before it was
-asked about what all of them know.
+Most chains that none takes are impossible for the reason that others are: two or three conditions of their paths are
+never so together. A solver says which, once, and is not asked about a chain that has them again. Nor is it asked where
+two paths put a word in intervals that have no value in common; nor about each of a hundred paths that cost the same, a
+load from each entry of a table say, before it was asked about what all of them know.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from verify.check.effort import FULL
-from verify.check.path_facts import Known
+from verify.check.path_facts import Bounds, Known
 from verify.check.refused import Refused
+from verify.check.terms import Term
 from verify.trusted.machine import Instruction
 
 START = -1
@@ -27,22 +29,29 @@ class Path:
     following: Key | None
     known: Known
 
+    @cached_property
+    def conditions(self) -> frozenset[Term]:
+        """All that is known on it."""
+        return frozenset(self.known.everything())
+
 
 @dataclass
 class Chains:
-    """``paths`` and ``bound`` of a cut; ``impossible``: whether no input takes all of these paths. Paths are told apart
-    as objects: ``paths`` gives the same ones each time. It is refused to try more chains than ``most``."""
+    """``paths`` and ``bound`` of a cut; ``contradiction``: those of the paths' conditions that no input satisfies
+    together, None where one may take all of these paths. That asks little where several paths are taken for one, and
+    else whatever it takes (its second argument). Paths are told apart as objects: ``paths`` gives the same ones each
+    time. It is refused to try more chains than ``most``."""
 
     paths: Callable[[Key], list[Path]]
     bound: Callable[[Key], int]
-    impossible: Callable[[list[Path]], bool]
+    contradiction: Callable[[list[Path], bool], frozenset[Term] | None]
     most: int = FULL.chains
     _tried: int = 0
     _alike: dict[Key, list[Path]] = field(default_factory=dict)
     _members: dict[int, list[Path]] = field(default_factory=dict)
     """What each of those stands for, if not for itself."""
-    _never: list[frozenset[int]] = field(default_factory=list)
-    """Sets of paths that no input takes together."""
+    _never: list[frozenset[Term]] = field(default_factory=list)
+    """Sets of conditions that no input satisfies together."""
 
     def dearer(self, limit: int) -> Iterator[list[Path]]:
         """Chains that cost more than ``limit`` cycles and may be possible."""
@@ -66,7 +75,7 @@ class Chains:
         several = [n for n, path in enumerate(chain) if id(path) in self._members]
         # A solver may have an answer about the first paths where it has none about all.
         asked = (len(chain),) if several else (len(chain), *range(1, len(chain)))
-        if any(self._found_impossible(chain[:count]) for count in asked):
+        if any(self._found_impossible(chain[:count], not several) for count in asked):
             return
         if not several:
             yield chain
@@ -96,29 +105,28 @@ class Chains:
             raise Refused(text, unfinished=True)
 
     def _known_impossible(self, chain: list[Path]) -> bool:
-        taken = {id(path) for path in chain}
-        return any(never <= taken for never in self._never)
+        conditions = frozenset[Term]().union(*(path.conditions for path in chain))
+        return any(never <= conditions for never in self._never) or _apart(chain)
 
-    def _found_impossible(self, chain: list[Path]) -> bool:
-        if not self.impossible(chain):
-            return False
-        self._never.append(frozenset(id(path) for path in self._fewest(chain)))
-        return True
+    def _found_impossible(self, chain: list[Path], whatever: bool) -> bool:
+        found = self.contradiction(chain, whatever)
+        if found is not None:
+            self._never.append(found)
+        return found is not None
 
-    def _fewest(self, chain: list[Path]) -> list[Path]:
-        """Returns a part of these paths that no input takes together: none can be left out, as far as the solver
-        says."""
-        size = len(chain) // 2
-        while size:
-            for first in range(0, len(chain), size):
-                fewer = chain[:first] + chain[first + size :]
-                if self.impossible(fewer):
-                    chain = fewer
-                    size = min(size, len(chain) // 2)
-                    break
-            else:
-                size //= 2
-        return chain
+
+def _apart(chain: list[Path]) -> bool:
+    """Whether two paths put a word in intervals that have no value in common."""
+    within: dict[Term, Bounds] = {}
+    for path in chain:
+        for word, (ulow, uhigh, slow, shigh) in path.known.bounds.items():
+            if word in within:
+                a, b, c, d = within[word]
+                ulow, uhigh, slow, shigh = max(a, ulow), min(b, uhigh), max(c, slow), min(d, shigh)
+                if ulow > uhigh or slow > shigh:
+                    return True
+            within[word] = ulow, uhigh, slow, shigh
+    return False
 
 
 def _common(paths: list[Path]) -> Known:

@@ -23,5 +23,5 @@ class Effort:
 
 FULL = Effort(paths=50_000, chains=20_000)
 """A certificate without enough cuts would keep the checker for ever."""
-QUICK = Effort(paths=15_000, chains=1_000, questions=800)
+QUICK = Effort(paths=15_000, chains=3_000, questions=2_500)
 """Most forms of cuts that are followed at all need no more, or half as much again."""

@@ -42,13 +42,17 @@ WRITTEN = ("context", "action")
 """Structures that the function writes."""
 
 
+Spans = Mapping[str, tuple[int, int]]
+"""Expression of a value -> its least and its greatest."""
+
+
 @dataclass(frozen=True)
 class Cut:
     """At ``pc``: location ("x10", "frame-16:4", "context+4:2") -> expression of the value it holds; what is known."""
 
     pc: int
     holds: Mapping[str, str]
-    bounds: Mapping[str, tuple[int, int]]
+    bounds: Spans
 
 
 @dataclass
@@ -117,32 +121,35 @@ class Judge:
 
     def dearer_chains(self, limit: int) -> Iterator[list[Path]]:
         """Chains of paths from call to return that cost more than ``limit`` cycles and may be possible."""
-        return Chains(self.paths, self.bound, self._chain_impossible, self.effort.chains).dearer(limit)
+        return Chains(self.paths, self.bound, self._contradiction, self.effort.chains).dearer(limit)
 
-    def _chain_impossible(self, chain: list[Path]) -> bool:
-        """Whether no input takes these paths: their conditions, with every node spelt out down to the inputs."""
-        conditions = {c for path in chain for c in path.known.everything()}
+    def _contradiction(self, chain: list[Path], multiply: bool) -> frozenset[Term] | None:
+        """Returns what no input satisfies of these paths' conditions, with every node spelt out down to the inputs;
+        None where an input may take them."""
+        conditions = frozenset[Term]().union(*(path.conditions for path in chain))
+        asked = set(conditions)
         meaning = self._meaning(None, frozenset())
         named = {v for c in conditions for v in c.leaves if NAME.fullmatch(v.value)}
         for variable in sorted(named, key=lambda v: v.serial):
             kind, number = variable.value.split(".")
             spelt = {"node": meaning.value, "tree": meaning.tree, "sum": meaning.sum}[kind](int(number))
-            conditions.add(make("=", variable, spelt))
+            asked.add(make("=", variable, spelt))
         ranges = Known(self._ranges(frozenset()))
         try:
-            return self.oracle.impossible([*conditions, *(r for c in conditions for r in ranges.about(c))], ranges)
+            found = self.oracle.core([*asked, *(r for c in asked for r in ranges.about(c))], ranges, multiply)
         except Undecided:
-            return False
+            return None
+        return None if found is None else conditions.intersection(found) or None
 
     def _walk(self, key: Key) -> Iterator[Path]:
         stack = [self._start(key)]
-        free = self._free(key[0])
+        free, said = self._free(key[0]), {} if key[0] == START else self.cuts[key[0]].bounds
         while stack:
             lane = stack.pop()
             if lane.pc == -1:
                 self._returned(lane, free)
                 yield Path(lane.cycles, None, lane.known)
-            elif lane.steps and (number := self._arrived(lane, free)) is not None:
+            elif lane.steps and (number := self._arrived(lane, free, said)) is not None:
                 yield Path(lane.cycles, (number, self._matters(lane)), lane.known)
             else:
                 try:
@@ -238,25 +245,30 @@ class Judge:
         written = frozenset(k for k, term in context.items() if term is not self._context.get(k))
         return Lane(cut.pc, tuple(values), frame, context, known, before, written=written, action=action, fixed=fixed)
 
-    def _arrived(self, lane: Lane, free: frozenset[str]) -> int | None:
+    def _arrived(self, lane: Lane, free: frozenset[str], said: Spans) -> int | None:
         """The cut a lane has come to: at its pc, all it says being so. A lane that is at none goes on by itself."""
         for number in self._at.get(lane.pc, ()):
             cut = self.cuts[number]
             fixed = ((place(at), const(int(text))) for at, text in cut.holds.items() if NUMBER.fullmatch(text))
             # No solver is asked about another number.
             others = ((_location(lane, *where), word) for where, word in fixed)
-            if all(at is word or (at and at.op != "const") for at, word in others) and self._holds(lane, free, cut):
+            if any(at is not word and (at is None or at.op == "const") for at, word in others):
+                continue
+            if self._holds(lane, free, cut, said):
                 self.met.add(number)
                 return number
         return None
 
-    def _holds(self, lane: Lane, free: frozenset[str], cut: Cut) -> bool:
-        """Whether everything the cut says is so."""
+    def _holds(self, lane: Lane, free: frozenset[str], cut: Cut, said: Spans) -> bool:
+        """Whether everything the cut says is so. What was ``said`` of values at the cut before is so still: an input
+        and what follows from it stay as they are until the return."""
         meaning = self._meaning(lane, free)
         named = {at + k for kind, at, size in map(place, cut.holds) if kind == "context" for k in range(size)}
         if not lane.written <= named:
             return False
         for text, (low, high) in cut.bounds.items():
+            if text in said and low <= said[text][0] and said[text][1] <= high:
+                continue
             word = evaluate(text, meaning)
             op = "bvult" if low >= 0 else "bvslt"
             beyond = make(op, word, const(low)), make(op, const(high), word)

@@ -8,13 +8,13 @@ parts and narrows theirs. If k * x does not wrap, k * x <= n is x <= n / k, whic
 from collections.abc import Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from verify.check.assignments import Assignments
 from verify.check.effort import Spent
 from verify.check.linear import Question, ascending, linear, multiple, question
 from verify.check.shared_solver import SharedSolver
-from verify.check.solver import Prove, Undecided, impossible
+from verify.check.solver import Prove, Undecided, core, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
 
 HALF, FULL = 1 << 31, (1 << 32) - 1
@@ -71,13 +71,28 @@ class Oracle:
             self._answers[key] = self._answer(wanted, known, multiply, together)
         return self._answers[key]
 
+    def core(self, conditions: list[Term], known: "Known", multiply: bool) -> list[Term] | None:
+        """Returns some of these conditions that no input satisfies together, seldom more than are needed; None where
+        nothing is found. bitwuzla names them, and they are asked again of the solver that is relied on."""
+        if not multiply and self._assignments.satisfy(conditions, known.span):
+            return None
+        self._spend()
+        found = core(conditions, known.span, multiply, self._assignments.add)
+        if found is None:
+            return None
+        near = (other for condition in found for other in known.about(condition))
+        return found if self.impossible([*found, *near], known, multiply) else None
+
+    def _spend(self) -> None:
+        if self.solved == self.most:
+            raise Spent
+        self.solved += 1
+
     def _answer(self, conditions: list[Term], known: "Known", multiply: bool, together: bool) -> bool:
         exact = multiply and any(a.products for a in conditions)
         if not exact and self._assignments.satisfy(conditions, known.span):
             return False
-        if self.solved == self.most:
-            raise Spent
-        self.solved += 1
+        self._spend()
         if together and not exact and self.solver == "bitwuzla" and self.prove is None:
             return self._shared.impossible(conditions, known.span, self._assignments.add)
         return impossible(conditions, known.span, self.solver, multiply, self.prove, self._assignments.add)
@@ -299,21 +314,21 @@ class Known:
 
     def everything(self) -> list[Term]:
         """All of it as conditions."""
-        words = [self.about(word) for word in self.bounds]
-        return list({*self.facts, *(c for conditions in words for c in conditions)})
+        return list({*self.facts, *(c for word, bounds in self.bounds.items() for c in _conditions(word, bounds))})
 
 
-def _conditions(word: Term, bounds: Bounds) -> list[Term]:
+@lru_cache(1 << 18)
+def _conditions(word: Term, bounds: Bounds) -> tuple[Term, ...]:
     """That a word lies within its bounds, of those with sign as far as they say more."""
     ulow, uhigh, slow, shigh = bounds
     least, most = (-HALF, HALF - 1) if ulow < HALF <= uhigh else (signed(ulow, 32), signed(uhigh, 32))
     if ulow == uhigh and slow <= least <= shigh:
-        return [make("=", word, const(ulow))]
+        return (make("=", word, const(ulow)),)
     below = (("bvult", ulow, ulow > 0), ("bvslt", slow, slow > least))
     above = (("bvult", uhigh, uhigh < FULL), ("bvslt", shigh, shigh < most))
     conditions = [make(op, word, const(low)) for op, low, more in below if more]
     conditions += [make(op, const(high), word) for op, high, more in above if more]
-    return [negate(c) for c in conditions]
+    return tuple(negate(c) for c in conditions)
 
 
 _MONOTONE = ("bvand", "bvor", "bvxor", "bvlshr", "bvshl", "prod")

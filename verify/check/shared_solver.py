@@ -15,7 +15,7 @@ from verify.check.assignments import Assignment, Bounds
 from verify.check.solver import MILLISECONDS, Script, answer_of
 from verify.check.terms import Term
 
-MAX_QUESTIONS = 1000
+MAX_QUESTIONS = 100
 """Questions of one bitwuzla. It computes a value for all that it was ever asked, so it slows down."""
 
 

@@ -367,8 +367,8 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool, comparisons: bool) -> C
     said = {name for word in holds.values() for name in VALUE.findall(word)}
     held = {word for word, n in numbers.items() if f"node.{n}" in said}
     numbered = {word for word, (low, high) in known.items() if low == high}
-    told = ({numbers[word] for word in words if word in numbers} for words in (held, numbered))
-    over = {run.cuts.node(n) for n in _over(run, *told)}
+    placed = {numbers[word] for word in held} | _spelt_out(run, {int(value) for value in meeting.values})
+    over = {run.cuts.node(n) for n in _over(run, placed, {numbers[word] for word in numbered if word in numbers})}
     behind = set[int]()
     if ahead:
         needed = _needed(run, held, numbered | over.intersection(known), dict(equal), numbers)
@@ -381,6 +381,17 @@ def _cut(run: Attempt, meeting: Meeting, *, ahead: bool, comparisons: bool) -> C
         facts = [(c, holds) for c, holds in run.state.fact_sets[meeting.facts] if c not in run.state.definitions]
         bounds |= {text(c): [int(holds)] * 2 for c, holds in facts if not pool.atoms(c) & behind}
     return CutClaim(pc=run.graph.positions[meeting.number].instruction.address, holds=holds, bounds=bounds)
+
+
+def _spelt_out(run: Attempt, words: set[int]) -> set[int]:
+    """Sums and differences of two values that are one of these words: a place holds them under no name of their own."""
+    found = set[int]()
+    for n, node in enumerate(run.program.nodes):
+        if node.op in (Op.ADD, Op.SUB, Op.WRAP_SUB) and all(map(run.cuts.narrow, node.args)):
+            first, second = map(run.cuts.atom, node.args)
+            if run.state.pool.sum(0, ((first, 1), (second, 1 if node.op is Op.ADD else -1))) in words:
+                found.add(n)
+    return found
 
 
 def _over(run: Attempt, held: set[int], numbered: set[int]) -> set[int]:

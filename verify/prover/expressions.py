@@ -327,6 +327,11 @@ class Pool:
                     return self._shift_right(op, word, k - shift)
                 if op == "srl" and shift <= k:  # the high bits are dropped, then the low ones
                     return self.make("srl", self._bits("and", word, WORD >> shift), k - shift)
+        elif op == "srl" and terms and not any(number & (1 << k) - 1 for number in (constant, *(c for _, c in terms))):
+            whole = self.sum(constant >> k, [(word, signed(factor) >> k) for word, factor in terms])
+            least, most = self.range(whole)
+            if least >= 0 and most < MODULUS >> k:  # of many words, too
+                return whole
         if self.op(a) == op and self.operands(a)[1] < FIRST:
             word, before = self.operands(a)
             if before + k < 32:

@@ -224,10 +224,12 @@ class Joiner:
                 continue
             for node in self.nameable:
                 if sample.holds(node, column[rows]).all() and view.holds(node, column).all():
-                    names[n] = self._atom(node)
+                    names[n] = self.cuts.atom(node)
                     break
             else:
                 part = self._shifted(sample, view, column, rows)
+                if part is None:
+                    part = self._beside(sample, view, column, rows)
                 if part is None and len(lanes) > self.give_up:
                     part = part_of_sum(sample, view, column, rows)
                 if part is not None:
@@ -245,12 +247,23 @@ class Joiner:
                 return self.state.pool.sum(0, ((self.cuts.node(node), 1 << shift),))
         return None
 
+    def _beside(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
+        """Returns a node and what else all words are made of, as where a register holds two values of 16 bits: lanes
+        may know the number of one of them. None where they are not such words."""
+        words, back = np.unique(column, return_inverse=True)
+        sums = [self.state.pool.linear(int(word)) for word in words]
+        common = set(sums[0][1]).intersection(*(terms for _, terms in sums))
+        if not common:
+            return None
+        rest = [self.state.pool.sum(number, set(terms) - common) for number, terms in sums]
+        part = np.array(rest, dtype=np.int64)[back.reshape(-1)]
+        for node in self.nameable:
+            if sample.holds(node, part[rows]).all() and view.holds(node, part).all():
+                return self.state.pool.sum(0, [(self.cuts.atom(node), 1), *common])
+        return None
+
     def _nameable(self, n: int) -> bool:
         return self.program.nodes[n].op is not Op.CONST and self.cuts.narrow(n) and n not in self.joined
-
-    def _atom(self, n: int) -> int:
-        node = self.program.nodes[n]
-        return self.cuts.input(node) if self.program.key(node) else self.cuts.node(n)
 
     def _trees_done(self, view: View, lanes: Lanes, columns: list[int], live: list[int], names: dict[int, int]) -> bool:
         """Whether columns hold what is decided by the trees and all that the function still leaves follows from that,

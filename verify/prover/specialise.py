@@ -74,6 +74,11 @@ class Cuts:
         assert key is not None
         return self.pool.atom(key, node.low, node.high)
 
+    def atom(self, n: int) -> int:
+        """The name of a node's value: an input has its own."""
+        node = self.program.nodes[n]
+        return self.input(node) if self.program.key(node) else self.node(n)
+
     def tree(self, k: int) -> int:
         return self.pool.atom(f"tree.{k}", *self.leaf_ranges[k])
 

@@ -119,7 +119,7 @@ class Watcher(Joiner):
             number = self.passed[number][0]
 
     def names_of_features(self) -> set[str]:
-        return {self.state.pool.text(self._atom(node)) for node in self.features}
+        return {self.state.pool.text(self.cuts.atom(node)) for node in self.features}
 
     def _may_tell(self, number: int, lanes: Lanes) -> bool:
         """Whether of some of the lanes all that they hold apart can be told."""
@@ -142,7 +142,7 @@ class Watcher(Joiner):
         todo, wanted = list(self.program.outputs), set[int]()
         while todo:
             n = todo.pop()
-            if n not in wanted and n not in self.features and not (self.cuts.narrow(n) and self._atom(n) in atoms):
+            if n not in wanted and n not in self.features and not (self.cuts.narrow(n) and self.cuts.atom(n) in atoms):
                 wanted.add(n)
                 todo += self.program.nodes[n].args
         for n in (n for n in self.computed if n in wanted and not self.behind[n]):
@@ -187,7 +187,7 @@ class Watcher(Joiner):
                 continue
             if (first[1:] <= last[:-1]).any() or not self.cuts.narrow(node):
                 return []
-            name, signed = self.state.pool.text(self._atom(node)), self.program.nodes[node].low < 0
+            name, signed = self.state.pool.text(self.cuts.atom(node)), self.program.nodes[node].low < 0
             thresholds = np.array(self.thresholds[self.features.index(node)], dtype=np.int64)
             ends, following = thresholds[last[:-1]], thresholds[first[1:] - 1]
             found.append(_Cells(name, signed, ends, following, places.reshape(-1)))

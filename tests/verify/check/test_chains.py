@@ -1,7 +1,7 @@
 """Dear chains are passed over where no input takes them, and only there: against all chains, one by one."""
 
 from dataclasses import dataclass, field
-from itertools import combinations, permutations
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -33,12 +33,15 @@ class Walked:
     asked: int = 0
     bounds: dict[Any, int] = field(default_factory=dict)
 
-    def impossible(self, chain: list[Path]) -> bool:
+    def contradiction(self, chain: list[Path], whatever: bool = True) -> frozenset[Any] | None:
         self.asked += 1
         facts: set[Any] = set().union(*(path.known.facts for path in chain))
         ends = [path.known.bounds[WORD] for path in chain if WORD in path.known.bounds]
-        nowhere = bool(ends) and max(end[0] for end in ends) > min(end[1] for end in ends)
-        return nowhere or {10, 11, 12} <= facts or any(-fact in facts for fact in facts)
+        if ends and max(end[0] for end in ends) > min(end[1] for end in ends):
+            return frozenset(c for path in chain for c in path.conditions if not isinstance(c, int))
+        if {10, 11, 12} <= facts:
+            return frozenset({10, 11, 12})
+        return next((frozenset({fact, -fact}) for fact in sorted(facts) if -fact in facts), None)
 
     def bound(self, key: Any) -> int:
         if key not in self.bounds:
@@ -50,7 +53,7 @@ class Walked:
         return self.ways[max(key[0], 0), key[1]]
 
     def chains(self) -> Chains:
-        return Chains(self.paths, self.bound, self.impossible)
+        return Chains(self.paths, self.bound, self.contradiction)
 
     def every(self, key: Any = (0, None)) -> list[list[Path]]:
         return [
@@ -85,7 +88,7 @@ def names(found: list[list[Path]]) -> list[list[int]]:
 
 
 def dear(of: Walked, limit: int) -> list[list[Path]]:
-    return [c for c in of.every() if sum(p.cycles for p in c) > limit and not Walked(of.ways).impossible(c)]
+    return [c for c in of.every() if sum(p.cycles for p in c) > limit and Walked(of.ways).contradiction(c) is None]
 
 
 @settings(max_examples=examples(150))
@@ -119,7 +122,7 @@ def test_a_range_of_a_group_rules_out_only_what_that_of_each_does() -> None:
     several = [Path(1, (0, None), Known({WORD: bounded(low, low + 1)})) for low in (2, 6)]
     for low, high, possible in ((0, 1, 0), (2, 2, 1), (4, 5, 0), (7, 9, 1), (3, 6, 2), (8, 9, 0)):
         ends = {START: several, 0: [Path(1, None, Known({WORD: bounded(low, high)}))]}
-        chains = Chains(lambda key, of=ends: of[key[0]], lambda _: 1, of._chain_impossible)  # type: ignore[misc]
+        chains = Chains(lambda key, of=ends: of[key[0]], lambda _: 1, of._contradiction)  # type: ignore[misc]
         assert len(list(chains.dearer(0))) == possible
 
 
@@ -141,6 +144,27 @@ def test_the_reason_is_found_once(at: tuple[int, int], between: int) -> None:
     assert of.asked < 20
 
 
+def test_a_reason_counts_for_other_paths_with_the_same_conditions() -> None:
+    """No two of these paths are the same, and each is never taken with any of the others' layer."""
+    of = walked([[(n, {1}) for n in range(1, 9)], [(n, {2}) for n in range(3)], [(n, {-1}) for n in range(1, 9)]])
+    assert not list(of.chains().dearer(0))
+    assert of.asked == 1
+
+
+def test_where_intervals_have_nothing_in_common_nobody_is_asked() -> None:
+    for ends, possible in (((0, 4), 1), ((5, 9), 1), ((6, 9), 0), ((-3, -1), 0)):
+        paths = {START: [Path(1, (0, None), Known({WORD: bounded(3, 5)}))]}
+        paths[0] = [Path(1, None, Known({WORD: bounded(*ends)}))]
+        asked = list[int]()
+        chains = Chains(
+            lambda key, of=paths: of[key[0]],
+            lambda _: 1,
+            lambda chain, _, to=asked: to.append(len(chain)),  # type: ignore[misc]
+        )
+        assert len(list(chains.dearer(0))) == possible
+        assert bool(asked) == possible
+
+
 def test_paths_that_cost_the_same_are_asked_about_together() -> None:
     of = walked([[(1, {1})], *[[(2, {n, 1}) for n in range(20, 70)]] * 3, [(1, {-1}), (1, {2})]])
     found = of.chains().dearer(0)
@@ -156,31 +180,19 @@ def test_paths_that_stand_for_several_are_the_same_when_asked_again() -> None:
     assert len(first) == 2
 
 
-@pytest.mark.parametrize("several", [(1,), (0, 3), (1, 2), (0, 1, 3)])
-def test_a_reason_is_as_small_as_it_can_be(several: tuple[int, ...]) -> None:
-    """Facts are sets that a path asks for, impossible where all of several paths come together."""
-    paths = [Path(1, None, Known({}, frozenset())) for _ in range(4)]
-    wanted = [paths[n] for n in several]
-    chains = Chains(lambda _: paths, lambda _: 0, lambda chain: all(any(p is w for p in chain) for w in wanted))
-    for count in range(len(several), 5):
-        for chosen in combinations(range(4), count):
-            if set(several) <= set(chosen):
-                assert [id(p) for p in chains._fewest([paths[n] for n in chosen])] == [id(p) for p in wanted]
-
-
 @pytest.mark.parametrize("first", range(3))
 def test_first_paths_are_asked_about_where_all_have_no_answer(first: int) -> None:
     layers: list[Any] = [[(1, {2})] for _ in range(4)]
     layers[first] = [(1, {1, -1})]
     of = walked(layers)
-    silent = Chains(of.paths, of.bound, lambda chain: len(chain) < 4 and of.impossible(chain))
+    silent = Chains(of.paths, of.bound, lambda chain, _: of.contradiction(chain) if len(chain) < 4 else None)
     assert not list(silent.dearer(0))
 
 
 @pytest.mark.parametrize("paths", [3, 4])
 def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int) -> None:
     of = walked([[(10 + n, {n + 1}) for n in range(paths)]])
-    chains = Chains(of.paths, of.bound, of.impossible, most=3)
+    chains = Chains(of.paths, of.bound, of.contradiction, most=3)
     if paths == 3:
         assert len(list(chains.dearer(9))) == 3
     else:
@@ -192,7 +204,7 @@ def test_as_many_chains_as_the_limit_are_tried_and_no_more(paths: int) -> None:
 def test_single_paths_are_tried_as_many_as_the_limit_too() -> None:
     of = walked([[(1, {n}) for n in range(20, 30)] for _ in range(3)])
     with pytest.raises(Refused, match="more than 20 chains"):
-        list(Chains(of.paths, of.bound, of.impossible, most=20).dearer(0))
+        list(Chains(of.paths, of.bound, of.contradiction, most=20).dearer(0))
 
 
 def test_the_call_comes_first() -> None:
@@ -202,5 +214,5 @@ def test_the_call_comes_first() -> None:
         keys.append(key)
         return []
 
-    assert not list(Chains(paths, lambda _: 0, lambda _: False).dearer(0))
+    assert not list(Chains(paths, lambda _: 0, lambda *_: None).dearer(0))
     assert keys == [(START, None)]

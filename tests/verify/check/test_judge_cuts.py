@@ -84,7 +84,7 @@ def test_a_range_is_believed_only_where_it_follows_with_its_sign(
     known: tuple[int, int] | None, stated: tuple[int, int], follows: bool
 ) -> None:
     found = lane({SENT: bounded(*known)} if known else {})
-    assert judge()._holds(found, frozenset(), Cut(BASE, {}, {"event.request_sent_ns": stated})) is follows
+    assert judge()._holds(found, frozenset(), Cut(BASE, {}, {"event.request_sent_ns": stated}), {}) is follows
 
 
 @pytest.mark.parametrize("signed", [True, False])
@@ -92,10 +92,10 @@ def test_every_range_of_a_cut_has_to_follow(signed: bool) -> None:
     both = {"event.response_ns": (-9, 9) if signed else (0, 9), "event.request_sent_ns": (3, 4)}
     known = {SENT: bounded(3, 4), var("event.response_ns"): bounded(-9, 9) if signed else bounded(0, 9)}
     for bounds in (both, dict(reversed(both.items()))):
-        assert judge()._holds(lane(known), frozenset(), Cut(BASE, {}, bounds)) is True
+        assert judge()._holds(lane(known), frozenset(), Cut(BASE, {}, bounds), {}) is True
         for word in known:
             less = {w: b for w, b in known.items() if w is not word}
-            assert judge()._holds(lane(less), frozenset(), Cut(BASE, {}, bounds)) is False
+            assert judge()._holds(lane(less), frozenset(), Cut(BASE, {}, bounds), {}) is False
 
 
 def test_all_ranges_of_a_cut_are_known_behind_it() -> None:

@@ -104,6 +104,23 @@ def test_without_answers_the_right_decision_is_refused() -> None:
         judge(with_code(plus=encode("xori", A0, A0, imm=1)), oracle=Scripted(says=no_answer)).bound()
 
 
+def test_what_the_cut_before_said_of_a_value_is_asked_of_nobody_and_what_says_more_is() -> None:
+    """Of what a lane knows nothing: it is taken from the cut alone."""
+    text, signed = "(+ event.response_ns 1)", "(+ event.request_sent_ns 1)"
+    said = {text: (3, 9), signed: (-4, 4)}
+    for bounds, held in (
+        ({text: (3, 9)}, True),
+        ({text: (2, 10), signed: (-5, 4)}, True),
+        ({text: (4, 9)}, False),
+        ({text: (3, 8)}, False),
+        ({signed: (-3, 4)}, False),
+        ({"event.response_ns": (2, 8)}, False),
+    ):
+        found, oracle = asking(lambda *_: False)
+        assert found._holds(lane(), frozenset(), Cut(AT["write"], {}, bounds), said) is held
+        assert bool(oracle.heard) is not held
+
+
 # --- paths that no input takes ---
 
 SQUARE = {
@@ -202,7 +219,7 @@ def test_a_dear_chain_that_no_input_takes_is_passed_over() -> None:
 def test_without_an_answer_a_dear_chain_stays_possible() -> None:
     found = chained({START: [way(10, None, OPEN, negate(OPEN))]}, Scripted(says=no_answer))
     assert len(list(found.dearer_chains(9))) == 1
-    assert found._chain_impossible([way(10, None, OPEN)]) is False
+    assert found._contradiction([way(10, None, OPEN)], True) is None
 
 
 def with_trees() -> Program:
@@ -243,18 +260,21 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize("number", range(len(POSSIBLE)))
 def test_what_trees_can_say_together_is_a_possible_chain(number: int) -> None:
-    assert chained({}, program=WITH_TREES)._chain_impossible([way(1, None, *POSSIBLE[number])]) is False
+    assert chained({}, program=WITH_TREES)._contradiction([way(1, None, *POSSIBLE[number])], True) is None
 
 
 @pytest.mark.parametrize("number", range(len(IMPOSSIBLE)))
 def test_what_trees_cannot_say_is_an_impossible_chain(number: int) -> None:
     """Nodes, trees and sums are spelt out down to the inputs, and these keep to their ranges."""
     found = chained({}, program=WITH_TREES)
-    assert found._chain_impossible([way(1, 0, fact) for fact in IMPOSSIBLE[number]]) is True
+    together = found._contradiction([way(1, 0, fact) for fact in IMPOSSIBLE[number]], True)
+    assert together is not None
+    assert together <= set(IMPOSSIBLE[number])
 
 
 def test_the_ranges_of_a_path_count_for_its_chain() -> None:
     below, above = way(1, 0, bounds={SENT: bounded(0, 4)}), way(1, None, bounds={SENT: bounded(5, 9)})
     found = chained({})
-    assert found._chain_impossible([below, above]) is True
-    assert found._chain_impossible([below]) is False
+    apart = {negate(make("bvult", const(4), SENT)), negate(make("bvult", SENT, const(5)))}
+    assert found._contradiction([way(1, 0, OPEN), below, above], True) == apart
+    assert found._contradiction([below], True) is None

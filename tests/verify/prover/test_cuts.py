@@ -23,6 +23,7 @@ from verify.prover import cuts as cuts_module
 from verify.prover.equality import Returns
 from verify.prover.expressions import Pool
 from verify.prover.prove import ENTRY, Attempt, Limits
+from verify.prover.specialise import Cuts
 from verify.prover.steps import Watcher, _by_cell, _Cells
 from verify.trusted.certificate import CutClaim
 from verify.trusted.costs import cycle_model
@@ -306,11 +307,10 @@ def test_lanes_are_apart_that_know_different_numbers_in_one_cell(
         of = {
             "program": CHOSEN,
             "state": SimpleNamespace(pool=SimpleNamespace(atoms=lambda word: {word} if word >= 900 else set())),
-            "cuts": SimpleNamespace(narrow=lambda _: True),
+            "cuts": SimpleNamespace(narrow=lambda _: True, atom=lambda n: 900 + n),
             "features": (),
             "computed": [OVER, UNDER, EITHER, CHOSEN.result],
             "behind": [set[int]() for _ in CHOSEN.nodes],
-            "_atom": lambda n: 900 + n,
         }
         return SimpleNamespace(**{**of, **changes})
 
@@ -344,6 +344,19 @@ def test_words_in_an_expression_have_their_names() -> None:
     assert "event.a" not in pool.text(word, {squared: square})
     assert pool.text(word, {word: square}) == "node.7"
     assert pool.text(pool.sum(4, [(squared, 3), (b, 1)]), {squared: square}).count("node.7") == 1
+
+
+def test_a_difference_that_a_place_holds_is_held_under_any_spelling() -> None:
+    b = ProgramBuilder(Forest((), (), (0,), 16), FLOW_RATE)
+    response, sent = b.event("response_ns"), b.event("request_sent_ns")
+    rtt, most = b.add(Op.WRAP_SUB, (response, sent)), b.param("rate_max_q30")
+    program, pool = b.finish(b.add(Op.MIN, (rtt, most))), Pool()
+    of = Cuts(program, pool)
+    run: Any = SimpleNamespace(program=program, cuts=of, state=SimpleNamespace(pool=pool))
+    difference = pool.make("sub", of.atom(response), of.atom(sent))
+    assert cuts_module._spelt_out(run, {difference, of.atom(most)}) == {rtt}
+    assert cuts_module._spelt_out(run, {pool.make("sub", of.atom(sent), of.atom(response))}) == set()
+    assert of.atom(response) == pool.atom("event.response_ns") != of.node(response)
 
 
 def test_a_feature_is_over_where_only_what_follows_from_it_is_left() -> None:

@@ -82,6 +82,32 @@ def test_a_fact_that_both_know_is_kept() -> None:
     assert done.values[at.t0].tolist() == [at.most]  # the same word in both: it needs no name
 
 
+def beside(at: Meeting, word: int, name: str = "event.queue_bytes") -> int:
+    """A word with another value in its upper half."""
+    return at.state.pool.sum(0, [(word, 1), (at.state.pool.atom(name), 1 << 16)])
+
+
+def test_a_value_of_the_program_has_its_name_beside_another_value_too() -> None:
+    at = Meeting()
+    first, second = at.lane(beside(at, at.rtt), less=True), at.lane(beside(at, at.most), less=False)
+    done = at(first, second)
+    assert done.values[at.t0].tolist() == [beside(at, at.least)]
+    assert at.cuts.declared == {at.least, *at.state.pool.atoms(beside(at, 0))}
+
+
+@pytest.mark.parametrize("wrong", ["the other side", "another value beside it", "one more", "nothing beside it"])
+def test_a_value_beside_others_has_no_name(wrong: str) -> None:
+    at = Meeting()
+    good = at.lane(beside(at, at.most), less=False)
+    bad = {
+        "the other side": at.lane(beside(at, at.rtt), less=False),
+        "another value beside it": at.lane(beside(at, at.rtt, "event.nack_count"), less=True),
+        "one more": at.lane(at.state.pool.make("add", beside(at, at.rtt), 1), less=True),
+        "nothing beside it": at.lane(at.rtt, less=True),
+    }[wrong]
+    assert len(at(good, bad)) == 2
+
+
 @pytest.mark.parametrize("wrong", ["the other side", "not known which", "one more", "nothing"])
 def test_lanes_of_other_values_stay_apart(wrong: str) -> None:
     at = Meeting()

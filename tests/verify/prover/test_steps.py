@@ -223,10 +223,9 @@ def test_cells_are_the_trees_and_all_lanes_have_searched_as_far(
     watcher: Any = SimpleNamespace(
         features=(0,),
         thresholds={0: [9, 19]},
-        cuts=SimpleNamespace(narrow=lambda _: True),
+        cuts=SimpleNamespace(narrow=lambda _: True, atom=lambda _: "event.a"),
         state=SimpleNamespace(pool=SimpleNamespace(text=str)),
         program=SimpleNamespace(nodes=[SimpleNamespace(low=0)]),
-        _atom=lambda _: "event.a",
         _cells=lambda view, node: Watcher._cells(watcher, view, node),
     )
     found = Watcher._partitions(watcher, SimpleNamespace(bounds=bounds))  # type: ignore[arg-type]
