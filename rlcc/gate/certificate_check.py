@@ -101,12 +101,13 @@ def that_holds(
             places = tuple(sorted(cut.pc for cut in cuts))
             if effort is QUICK and places in tried:
                 continue  # it takes as long as the one before
-            tried.add(places)
             form = extended(certificate, cuts=list(cuts)) if number else certificate
             try:
                 found = check(form, effort.more(number))
             except Refused as error:
                 refused[number] = error
+                if error.unfinished:
+                    tried.add(places)
                 if claimed.exact is not None and error.bound is not None:
                     bounded[error.bound] = _bounded(form, error.bound)
                 continue

@@ -95,6 +95,13 @@ def test_a_form_with_cuts_at_places_that_were_tried_waits_for_its_turn_to_the_en
     assert asked == [(4, QUICK), (8, MORE), (8, FULL)]
 
 
+def test_it_does_not_wait_where_the_form_before_was_followed_and_refused(certificate: Certificate) -> None:
+    check, asked = checker(NEVER, NEVER, NEVER)
+    with pytest.raises(Refused):
+        that_holds(certificate, [FORMS[0], FORMS[0][::-1]], check, quickly=True)
+    assert [effort for _, effort in asked] == [QUICK, MORE]
+
+
 @pytest.mark.parametrize(("needed", "tried"), [((SLOWLY, QUICKLY, QUICKLY), [4]), ((NEVER, SLOWLY, QUICKLY), [4, 8])])
 def test_forms_with_cuts_at_the_same_places_are_each_tried_to_the_end(
     certificate: Certificate, needed: tuple[Effort | None, ...], tried: list[int]
