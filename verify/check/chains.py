@@ -2,8 +2,8 @@
 
 Most chains that none takes are impossible for the reason that others are: two or three conditions of their paths are
 never so together. A solver says which, once, and is not asked about a chain that has them again. Nor is it asked where
-two paths put a word in intervals that have no value in common; nor about each of a hundred paths that cost the same, a
-load from each entry of a table say, before it was asked about what all of them know.
+two paths put a word in intervals that have no value in common. A hundred paths may cost the same, a load from each
+entry of a table say: it is asked about what all of them know before it is asked about each.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ class Path:
 
     @cached_property
     def conditions(self) -> frozenset[Term]:
-        """All that is known on it."""
+        """Returns all that is known on it."""
         return frozenset(self.known.everything())
 
 

@@ -75,7 +75,7 @@ class Cuts:
         return self.pool.atom(key, node.low, node.high)
 
     def atom(self, n: int) -> int:
-        """The name of a node's value: an input has its own."""
+        """Returns the name of a node's value: an input has its own."""
         node = self.program.nodes[n]
         return self.input(node) if self.program.key(node) else self.node(n)
 
