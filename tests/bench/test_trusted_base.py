@@ -8,7 +8,7 @@ from bench.trusted_base import CLAIMS, HEADING, LARGE, PAGE, PROVER, REASONS, ba
 from decision.artefact.sources import ROOT
 
 MOST = {
-    ("verify.check.judge",): (5000, 2340),
+    ("verify.check.judge",): (5030, 2340),
     ("verify.check.recheck",): (7650, 4800),
     ("verify.check.recheck", "verify.check.on_core"): (8250, 5350),
     ("verify.check.recheck", "verify.check.on_core", "emulator.core"): (8950, 6050),

@@ -260,8 +260,8 @@ class Judge:
         return None
 
     def _holds(self, lane: Lane, free: frozenset[str], cut: Cut, said: Spans) -> bool:
-        """Whether everything the cut says is so. Ranges ``said`` at the cut before are so still: inputs, and what follows
-        from them, stay as they are until the return."""
+        """Whether everything the cut says is so. Ranges ``said`` at the cut before are so still: inputs, and what
+        follows from them, stay as they are until the return."""
         meaning = self._meaning(lane, free)
         named = {at + k for kind, at, size in map(place, cut.holds) if kind == "context" for k in range(size)}
         if not lane.written <= named:

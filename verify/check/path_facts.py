@@ -14,7 +14,7 @@ from verify.check.assignments import Assignments
 from verify.check.effort import Spent
 from verify.check.linear import Question, ascending, linear, multiple, question
 from verify.check.shared_solver import SharedSolver
-from verify.check.solver import Prove, Undecided, core, impossible
+from verify.check.solver import Prove, Undecided, impossible
 from verify.check.terms import FALSE, MEANING, TRUE, Term, const, extend, extract, make, negate, signed, unshifted
 
 HALF, FULL = 1 << 31, (1 << 32) - 1
@@ -76,12 +76,13 @@ class Oracle:
         nothing is found. bitwuzla names them, and they are asked again of the solver that is relied on."""
         if not multiply and self._assignments.satisfy(conditions, known.span):
             return None
-        self._spend()
-        found = core(conditions, known.span, multiply, self._assignments.add)
-        if found is None:
-            return None
-        near = (other for condition in found for other in known.about(condition))
-        return found if self.impossible([*found, *near], known, multiply) else None
+        for exact in (False, True) if multiply and any(a.products for a in conditions) else (False,):
+            self._spend()
+            found = SharedSolver(exact).core(conditions, known.span, self._assignments.add)
+            if found is not None:
+                near = (other for condition in found for other in known.about(condition))
+                return found if self.impossible([*found, *near], known, multiply) else None
+        return None
 
     def _spend(self) -> None:
         if self.solved == self.most:
@@ -94,7 +95,7 @@ class Oracle:
             return False
         self._spend()
         if together and not exact and self.solver == "bitwuzla" and self.prove is None:
-            return self._shared.impossible(conditions, known.span, self._assignments.add)
+            return self._shared.core(conditions, known.span, self._assignments.add) is not None
         return impossible(conditions, known.span, self.solver, multiply, self.prove, self._assignments.add)
 
 

@@ -21,35 +21,44 @@ MAX_QUESTIONS = 100
 
 @dataclass
 class SharedSolver:
-    """Solvers one after the other, each for ``MAX_QUESTIONS``. ``left``: questions that the last one may get yet."""
+    """Solvers one after the other, each for ``MAX_QUESTIONS``. ``exact``: products are multiplied; ``left``: questions
+    that the last one may get yet."""
 
+    exact: bool = False
     left: int = 0
 
-    def impossible(self, conditions: Sequence[Term], bounds: Bounds, found: Callable[[Assignment], None]) -> bool:
-        """Whether no values satisfy all conditions: True is as good, False may be wrong of products. ``found`` gets the
-        assignment that satisfies them. Raises Undecided after the time of a question."""
+    def core(
+        self, conditions: Sequence[Term], bounds: Bounds, found: Callable[[Assignment], None]
+    ) -> list[Term] | None:
+        """Returns conditions that no values satisfy together, those that were needed to find it; None where values
+        satisfy all, which may be wrong of abstract products. ``found`` gets the assignment then. Raises Undecided after
+        the time of a question."""
         if not self.left:
             self._begin()
         self.left -= 1
         try:
             claims = self._script.claims(conditions, bounds)
             self._read()
-            answer = answer_of(str(self._solver.check_sat(*map(self._term, claims))))
+            assumed = [self._term(claim) for claim in claims]
+            answer = answer_of(str(self._solver.check_sat(*assumed)))
         except BaseException:
             self.left = 0  # what a question leaves that was given up is nobody's
             raise
         if answer == "unsat":
-            return True
-        found(self._script.assignment(conditions, self._value))
-        return False
+            needed, last = self._solver.get_unsat_assumptions(), assumed[len(claims) - len(conditions) :]
+            return [a for a, term in zip(conditions, last, strict=True) if term in needed]
+        if not self.exact:
+            found(self._script.assignment(conditions, self._value))
+        return None
 
     def _begin(self) -> None:
         options = bitwuzla.Options()
         options.set(bitwuzla.Option.TIME_LIMIT_PER, MILLISECONDS)
         options.set(bitwuzla.Option.PRODUCE_MODELS, True)
+        options.set(bitwuzla.Option.PRODUCE_UNSAT_ASSUMPTIONS, True)
         self._manager = bitwuzla.TermManager()  # no term may outlive it
         self._parser = bitwuzla.Parser(self._manager, options)
-        self._script = Script(exact=False)
+        self._script = Script(self.exact)
         self._read()
         self._solver = self._parser.bitwuzla()
         self._terms: dict[str, SolverTerm] = {}

@@ -171,41 +171,6 @@ class Script:
         return self.products[x, y]
 
 
-def core(
-    conditions: Sequence[Term], bounds: Bounds, multiply: bool, found: Callable[[Assignment], None]
-) -> list[Term] | None:
-    """Returns some of the conditions that cannot all be satisfied, as bitwuzla tells them; None where it finds values
-    that satisfy all, with abstract products or, if ``multiply``, with multiplied ones. ``found`` gets the assignment
-    with abstract products. Raises Undecided."""
-    wanted = sorted(set(conditions), key=lambda a: a.serial)
-    script = Script(exact=False)
-    few = _needed(script, wanted, bounds, found)
-    return _needed(Script(exact=True), wanted, bounds, None) if few is None and multiply and script.products else few
-
-
-def _needed(
-    script: Script, conditions: Sequence[Term], bounds: Bounds, found: Callable[[Assignment], None] | None
-) -> list[Term] | None:
-    """Returns those of the conditions that a solver needs to find them impossible together; None where it does not."""
-    options = bitwuzla.Options()
-    options.set(bitwuzla.Option.TIME_LIMIT_PER, MILLISECONDS)
-    options.set(bitwuzla.Option.PRODUCE_UNSAT_ASSUMPTIONS, True)
-    options.set(bitwuzla.Option.PRODUCE_MODELS, found is not None)
-    manager = bitwuzla.TermManager()  # no term may outlive it
-    parser = bitwuzla.Parser(manager, options)
-    claims = script.claims(conditions, bounds)
-    parser.parse("\n".join(script.taken()), True, False)
-    assumed = [parser.parse_term(claim) for claim in claims]
-    solver = parser.bitwuzla()
-    if answer_of(str(solver.check_sat(*assumed))) == "unsat":
-        needed = solver.get_unsat_assumptions()
-        of_conditions = assumed[len(claims) - len(conditions) :]
-        return [a for a, term in zip(conditions, of_conditions, strict=True) if term in needed]
-    if found is not None:
-        found(script.assignment(conditions, lambda name: int(solver.get_value(parser.parse_term(name)).value(10))))
-    return None
-
-
 def _in_order(roots: Iterable[Term], known: Container[Term] = ()) -> list[Term]:
     """Every term once that is not known, operands first. Operands of what is known are known."""
     order: dict[Term, None] = {}

@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reproducible import examples
 
-from verify.check import path_facts, solver
+from verify.check import shared_solver
 from verify.check.assignments import Assignment
 from verify.check.effort import Spent
 from verify.check.path_facts import Known, Oracle, bounded
-from verify.check.solver import Undecided, core, impossible
+from verify.check.shared_solver import SharedSolver
+from verify.check.solver import Undecided, impossible
 from verify.check.terms import const, make, negate, var
 
 X, Y, Z = (var(f"core.{name}") for name in "xyz")
@@ -18,15 +19,17 @@ BELOW, ABOVE, APART = make("bvult", X, Y), make("bvult", Y, X), negate(make("=",
 NOTHING = Known({})
 
 
-def ignored(_: Assignment) -> None:
-    """What satisfies a question is of no interest."""
+def core(conditions, multiply, assignments=None):
+    """Asked with abstract products, then, if ``multiply``, with multiplied ones."""
+    found = SharedSolver().core(conditions, anything, [].append if assignments is None else assignments.append)
+    return SharedSolver(exact=True).core(conditions, anything, None) if found is None and multiply else found
 
 
 @settings(max_examples=examples(100))
 @given(st.lists(conditions(), min_size=1, max_size=6), st.booleans())
 def test_it_is_named_where_all_are_impossible_and_is_impossible(drawn, multiply):
     assignments = list[Assignment]()
-    found = core(drawn, anything, multiply, assignments.append)
+    found = core(drawn, multiply, assignments)
     alone = impossible(drawn, anything, "bitwuzla", multiply=False)
     assert len(assignments) == (not alone)
     assert all(one.satisfies(drawn, anything) for one in assignments)
@@ -37,14 +40,14 @@ def test_it_is_named_where_all_are_impossible_and_is_impossible(drawn, multiply)
 
 
 def test_what_has_no_part_in_it_is_not_named():
-    assert set(core([APART, BELOW, ABOVE], anything, True, ignored)) == {BELOW, ABOVE}
-    assert core([APART, BELOW], anything, True, ignored) is None
+    assert set(core([APART, BELOW, ABOVE], True)) == {BELOW, ABOVE}
+    assert core([APART, BELOW], True) is None
 
 
 def test_only_multiplying_shows_that_a_square_is_not_two():
     square = make("=", make("prod", X, X), const(2, 64))
-    assert core([APART, square], anything, False, ignored) is None
-    assert core([APART, square], anything, True, ignored) == [square]
+    assert core([APART, square], False) is None
+    assert core([APART, square], True) == [square]
 
 
 @pytest.mark.parametrize("name", ["bitwuzla", "cvc5"])
@@ -53,7 +56,7 @@ def test_the_solver_that_is_relied_on_is_asked_about_it(name, monkeypatch):
     oracle, proved = Oracle(name, prove=lambda script: proved.append(script)), list[str]()
     assert set(oracle.core([APART, BELOW, ABOVE], NOTHING, True)) == {BELOW, ABOVE}
     assert len(proved) == 1
-    monkeypatch.setattr(path_facts, "core", lambda *_: [APART, BELOW])
+    monkeypatch.setattr(SharedSolver, "core", lambda *_: [APART, BELOW])
     assert oracle.core([APART, BELOW, ABOVE], NOTHING, True) is None
 
 
@@ -74,7 +77,7 @@ def test_what_satisfied_one_question_answers_others_that_ask_little():
 
 
 def test_no_answer_is_no_core(monkeypatch):
-    monkeypatch.setattr(solver, "answer_of", lambda _: (_ for _ in ()).throw(Undecided("no")))
+    monkeypatch.setattr(shared_solver, "answer_of", lambda _: (_ for _ in ()).throw(Undecided("no")))
     with pytest.raises(Undecided):
         Oracle().core([BELOW, ABOVE], NOTHING, True)
 
