@@ -73,27 +73,23 @@ class Oracle:
 
     def core(self, conditions: list[Term], known: "Known", multiply: bool) -> list[Term] | None:
         """Returns some of these conditions that no input satisfies together, seldom more than are needed; None where
-        nothing is found. bitwuzla names them, and they are asked again of the solver that is relied on."""
+        nothing is found. bitwuzla names them, which counts as no question; the solver that is relied on is asked."""
         if not multiply and self._assignments.satisfy(conditions, known.span):
             return None
         for exact in (False, True) if multiply and any(a.products for a in conditions) else (False,):
-            self._spend()
             found = SharedSolver(exact).core(conditions, known.span, self._assignments.add)
             if found is not None:
                 near = (other for condition in found for other in known.about(condition))
                 return found if self.impossible([*found, *near], known, multiply) else None
         return None
 
-    def _spend(self) -> None:
-        if self.solved == self.most:
-            raise Spent
-        self.solved += 1
-
     def _answer(self, conditions: list[Term], known: "Known", multiply: bool, together: bool) -> bool:
         exact = multiply and any(a.products for a in conditions)
         if not exact and self._assignments.satisfy(conditions, known.span):
             return False
-        self._spend()
+        if self.solved == self.most:
+            raise Spent
+        self.solved += 1
         if together and not exact and self.solver == "bitwuzla" and self.prove is None:
             return self._shared.core(conditions, known.span, self._assignments.add) is not None
         return impossible(conditions, known.span, self.solver, multiply, self.prove, self._assignments.add)

@@ -328,7 +328,7 @@ class Pool:
                 if op == "srl" and shift <= k:  # the high bits are dropped, then the low ones
                     return self.make("srl", self._bits("and", word, WORD >> shift), k - shift)
         elif op == "srl" and terms and not any(number & (1 << k) - 1 for number in (constant, *(c for _, c in terms))):
-            whole = self.sum(constant >> k, [(word, signed(factor) >> k) for word, factor in terms])
+            whole = self.sum(signed(constant) >> k, [(word, signed(factor) >> k) for word, factor in terms])
             least, most = self.range(whole)
             if least >= 0 and most < MODULUS >> k:  # of many words, too
                 return whole
@@ -340,6 +340,8 @@ class Pool:
         return self._plain(op, a, k)
 
     def _bits(self, op: str, a: int, b: int) -> int:
+        if a < FIRST and b < FIRST:
+            return fold(op, a, b)
         if a < FIRST:
             a, b = b, a
         if b >= FIRST:

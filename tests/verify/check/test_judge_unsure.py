@@ -115,10 +115,14 @@ def test_what_the_cut_before_said_of_a_value_is_asked_of_nobody_and_what_says_mo
         ({text: (3, 8)}, False),
         ({signed: (-3, 4)}, False),
         ({"event.response_ns": (2, 8)}, False),
+        ({text: (3, 9), "event.response_ns": (2, 8)}, False),
+        ({"event.response_ns": (2, 8), text: (3, 9)}, False),
     ):
         found, oracle = asking(lambda *_: False)
         assert found._holds(lane(), frozenset(), Cut(AT["write"], {}, bounds), said) is held
         assert bool(oracle.heard) is not held
+    held_otherwise = Cut(AT["write"], {"x5": "event.response_ns"}, {text: (3, 9)})
+    assert asking(lambda *_: False)[0]._holds(lane(), frozenset(), held_otherwise, said) is False
 
 
 # --- paths that no input takes ---
@@ -270,6 +274,13 @@ def test_what_trees_cannot_say_is_an_impossible_chain(number: int) -> None:
     together = found._contradiction([way(1, 0, fact) for fact in IMPOSSIBLE[number]], True)
     assert together is not None
     assert together <= set(IMPOSSIBLE[number])
+    assert found._contradiction([way(1, None, *together)], True) == together
+
+
+def test_of_no_condition_at_all_nothing_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would rule out every chain."""
+    monkeypatch.setattr(Oracle, "core", lambda *_: [])
+    assert chained({})._contradiction([way(1, None, OPEN)], True) is None
 
 
 def test_the_ranges_of_a_path_count_for_its_chain() -> None:

@@ -209,3 +209,48 @@ def test_a_half_word_that_is_loaded_with_its_sign_is_what_it_was_at_the_top() ->
     loaded = pool.make("sra", top, 16)
     assert pool.make("eq", pool.make("sll", loaded, 16), 0) == pool.make("eq", top, 0)
     assert loaded != half
+
+
+@settings(max_examples=examples(300))
+@given(st.data())
+def test_a_sum_of_multiples_is_shifted_down_word_by_word_where_it_does_not_wrap(data: st.DataObject) -> None:
+    pool, k = Pool(), data.draw(st.integers(1, 20))
+    inputs, terms = {}, []
+    for n in range(data.draw(st.integers(1, 3))):
+        low = data.draw(st.sampled_from([0, -3, -(1 << 15)]))
+        high = data.draw(st.sampled_from([3, 1023, (1 << 15) - 1, WORD >> 1]))
+        atom = pool.atom(f"x{n}", low, high)
+        inputs[atom] = data.draw(st.one_of(st.sampled_from([low, high, 0]), st.integers(low, high))) & WORD
+        terms.append((atom, data.draw(st.integers(-5, 5)) << k))
+    shifted = pool.sum(data.draw(st.integers(-4, 1 << 12)) << k, terms)
+    down = pool.make("srl", shifted, k)
+    assert value_of(pool, down, inputs) == value_of(pool, shifted, inputs) >> k
+    low, high = pool.range(down)
+    assert low <= value_of(pool, down, inputs) <= high
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "factor", "constant", "sum_of_words"),
+    [
+        (0, 255, 1, 1, True),
+        (0, 65534, 1, 1, True),
+        (0, 65535, 1, 1, False),  # wraps
+        (0, 255, 1, -1, False),  # is less than 0
+        (1, 255, 1, -1, True),
+        (0, 255, -1, 255, True),
+        (0, 256, -1, 255, False),
+    ],
+)
+def test_two_values_of_16_bits_are_taken_apart_again(
+    low: int, high: int, factor: int, constant: int, sum_of_words: bool
+) -> None:
+    pool = Pool()
+    x = pool.atom("x", low, high)
+    above = pool.sum(constant << 16, [(x, factor << 16)])
+    assert (pool.make("srl", above, 16) == pool.sum(constant, [(x, factor)])) is sum_of_words
+
+
+def test_bits_of_a_sum_that_has_none_of_them_are_folded() -> None:
+    pool = Pool()
+    x = pool.atom("x", 0, 15)
+    assert pool.make("and", pool.sum(384, [(x, 512)]), 384) == 384
