@@ -222,19 +222,23 @@ class Joiner:
             column = lanes.values[n]
             if (column == UNKNOWN).any():
                 continue
-            for node in self.nameable:
-                if sample.holds(node, column[rows]).all() and view.holds(node, column).all():
-                    names[n] = self.cuts.atom(node)
-                    break
-            else:
-                part = self._shifted(sample, view, column, rows)
-                if part is None:
-                    part = self._beside(sample, view, column, rows)
-                if part is None and len(lanes) > self.give_up:
-                    part = part_of_sum(sample, view, column, rows)
-                if part is not None:
-                    names[n] = part
+            name = self._named(sample, view, column, rows)
+            if name is None:
+                name = self._shifted(sample, view, column, rows)
+            if name is None:
+                name = self._beside(sample, view, column, rows)
+            if name is None and len(lanes) > self.give_up:
+                name = part_of_sum(sample, view, column, rows)
+            if name is not None:
+                names[n] = name
         return names
+
+    def _named(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
+        """Returns the name of the first node that a column holds in all lanes."""
+        for node in self.nameable:
+            if sample.holds(node, column[rows]).all() and view.holds(node, column).all():
+                return self.cuts.atom(node)
+        return None
 
     def _shifted(self, sample: View, view: View, column: Ints, rows: Ints) -> int | None:
         """Returns a node that follows from the trees, shifted left: tables hold factors with the bits that a product
@@ -257,10 +261,8 @@ class Joiner:
             return None
         rest = [self.state.pool.sum(number, set(terms) - common) for number, terms in sums]
         part = np.array(rest, dtype=np.int64)[back.reshape(-1)]
-        for node in self.nameable:
-            if sample.holds(node, part[rows]).all() and view.holds(node, part).all():
-                return self.state.pool.sum(0, [(self.cuts.atom(node), 1), *common])
-        return None
+        name = self._named(sample, view, part, rows)
+        return None if name is None else self.state.pool.sum(0, [(name, 1), *common])
 
     def _nameable(self, n: int) -> bool:
         return self.program.nodes[n].op is not Op.CONST and self.cuts.narrow(n) and n not in self.joined
