@@ -1,4 +1,4 @@
-"""What a solver names of conditions that are impossible together: some of them, impossible by themselves."""
+"""A solver names some of the conditions that are impossible together. Those are impossible by themselves."""
 
 import pytest
 from drawn_conditions import anything, conditions

@@ -105,7 +105,7 @@ def test_without_answers_the_right_decision_is_refused() -> None:
 
 
 def test_what_the_cut_before_said_of_a_value_is_asked_of_nobody_and_what_says_more_is() -> None:
-    """Of what a lane knows nothing: it is taken from the cut alone."""
+    """The lane knows nothing: what holds is taken from the cut alone."""
     text, signed = "(+ event.response_ns 1)", "(+ event.request_sent_ns 1)"
     said = {text: (3, 9), signed: (-4, 4)}
     for bounds, held in (
