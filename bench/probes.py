@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from math import log
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 from bench.shipped import listed
 from decision.artefact.errors import InputError
@@ -27,7 +26,7 @@ from decision.policy.probes import Probes
 from netsim.baselines import BaselineSpec
 from netsim.network import MS, Network
 from netsim.places import Place
-from netsim.policies import NativePolicy, PolicySpec
+from netsim.policies import IntegerPolicy, NativePolicy, PolicySpec
 from netsim.result_store import Kept
 from netsim.trials import Trial, run
 from rlcc.commands.console import counted
@@ -90,9 +89,10 @@ def wishing(policy: PolicySpec | BaselineSpec, probes: Probes | None) -> PolicyS
         raise InputError(f"{policy.name} is a baseline, which sends no probes; name a policy")
     if isinstance(policy, NativePolicy):
         return replace(policy, policy=policy.policy.model_copy(update={"probes": probes}))
-    other: Any = policy
-    changed: PolicySpec = replace(other, probes=probes)
-    return changed
+    if not isinstance(policy, IntegerPolicy) or policy.installed.header is None:
+        raise InputError(f"{policy} asks for no probes; name a policy of flows")
+    header = policy.installed.header.model_copy(update={"probes": probes})
+    return replace(policy, installed=replace(policy.installed, header=header))
 
 
 def cost(ours: Metrics, often: Metrics) -> float:

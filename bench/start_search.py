@@ -1,10 +1,10 @@
-"""Search for the operator's values of a start: no weight, no student and no byte of the firmware differs by them.
+"""Search for the operator's values of a start: no weight, no student and no decision's code differs by them.
 
     python -m bench.families     runs it and says what it found
 
-All values are parameters of the firmware (`rate_initial_q30`, `brake_above_q10`, `brake_rate_q30`,
-`in_flight_line_q2`). One after another is set to whichever of its choices loses fewest pairs in cells that may be tuned
-on, then wins most, until none helps.
+Values are parameters of the firmware (`rate_initial_q30`, `brake_above_q10`, `brake_rate_q30`, `recover_until_q10`,
+`in_flight_line_q2`), or wishes to the NIC, which no decision reads (`bursts`). One after another is set to whichever of
+its choices loses fewest pairs in cells that may be tuned on, then wins most, until none helps.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +16,16 @@ from bench.tuned import Values, search
 from netsim.policies import NativePolicy, native
 from rlcc.evaluation.grid import Cell
 from rlcc.evaluation.standing_page import JudgedCell
-from rlcc.reports.pages import table
+from rlcc.reports.pages import NONE, table
 
-BRAKES = ((1.5, -2), (2.0, -2), (2.0, -3), (3.0, -4), (4.0, -5), (8.0, -2), (8.0, -7), (32.0, -9))
-"""Inflation above which a flow brakes, in base RTTs, and the exponent of two of the rate that it brakes to."""
+BRAKES = ((3.0, -4), (8.0, -7), ("4000 ns", -3), ("8000 ns", -3), ("16000 ns", -3), ("16000 ns", -4), ("32000 ns", -5))
+"""RTT above which a flow brakes, in base RTTs or as a queueing delay, and the exponent of two of the rate after it."""
 CHOICES: dict[str, Sequence[Any]] = {
     "limits.rate_initial": ("0.25 line", "0.5 line", "1.0 line"),
     "start.brake": tuple((("above", above), ("to", f"{2.0**to} line")) for above, to in BRAKES),
-    "in_flight.bdp": (1.08, 1.12, 1.2),
+    "start.recovery.until": (4.0, "4000 ns", "8000 ns", "24000 ns"),
+    "in_flight.bdp": (1.1, 1.2),
+    "bursts": (None, (("bdp", 0.05),)),
 }
 """Each key has the values to choose from. The entries of a table are set together."""
 MAX_SETS = 48
@@ -42,20 +44,22 @@ def values_of(policy: NativePolicy) -> Values:
     for key in CHOICES:
         place = document
         for each in key.split("."):
-            place = place[each]
+            place = place.get(each)
         found[key] = tuple(place.items()) if isinstance(place, dict) else place
     return found
 
 
 def with_values(policy: NativePolicy, values: Values) -> NativePolicy:
-    """Returns the policy with other values."""
-    document = policy.policy.model_dump(mode="json", exclude_none=True)
+    """Returns the policy with other values; a part of a key may be a number in a list. None leaves a key out."""
+    document: Any = policy.policy.model_dump(mode="json", exclude_none=True)
     for key, value in values.items():
         *tables, last = key.split(".")
         place = document
         for each in tables:
-            place = place[each]
+            place = place[int(each)] if isinstance(place, list) else place[each]
         place[last] = dict(value) if isinstance(value, tuple) else value
+        if value is None:
+            del place[last]
     return native(type(policy.policy).model_validate(document), policy.weights)
 
 
@@ -92,6 +96,8 @@ def chosen(policy: NativePolicy, cells: Sequence[Cell], judge: Judge) -> StartSe
 
 def shown(value: Any) -> str:
     """Returns `above 32.0, to 0.001953125 line` for a table, and another value as it is."""
+    if value is None:
+        return NONE
     return ", ".join(f"{key} {each}" for key, each in value) if isinstance(value, tuple) else str(value)
 
 

@@ -112,13 +112,14 @@ def values_of(policy: Policy) -> Values:
     start, limits = policy.start, policy.limits
     assert start is not None
     assert limits is not None
+    params = policy.params()
     figures = [
         -log(limits.rate_initial / 2**30, 2),
         start.slow_start.factor,
-        start.slow_start.until / 1024,
-        start.brake.above / 1024,
+        params["slow_start_until_q10"] / 1024,
+        params["brake_above_q10"] / 1024,
         -log(start.brake.to / 2**30, 2),
-        start.recovery.until / 1024,
+        params["recover_until_q10"] / 1024,
         *([] if policy.in_flight is None else [policy.in_flight.bdp]),
     ]
     return {name: round(figure, 3) for name, figure in zip(CHOICES, figures, strict=False)}

@@ -19,7 +19,7 @@ from codegen.walk import Histogram, Walk, walk_of
 from decision.artefact.manifest import sha256
 from decision.ir.program import Op, Program
 from decision.policy.once_per_rtt import decides_once
-from decision.policy.probes import Probes
+from decision.policy.policy import Header
 
 
 class Decider(Protocol):
@@ -52,8 +52,8 @@ class Body:
         """Returns the decider's hash in the C: that of its file in ``folder``."""
         return sha256((folder / self.file).read_bytes())
 
-    def probes(self) -> Probes | None:
-        """When its flows are to ask for their RTT, where it says so."""
+    def header(self) -> Header | None:
+        """Returns the decider's header, where it has one: what it asks of who sends its probes and packets."""
         return None
 
     def lower(self, program: Program, options: Options) -> LoweredProgram:

@@ -201,7 +201,7 @@ def fill(folder: Path, body: Body, emission: Emission, dumps: Path | None = None
         "target": emission.target,
         "left_out": left_out,
         **dropped(targets, program),
-        **probed(body),
+        **wishes(body),
         **extra,
         "policy": decider.name,
         "prefix": emission.prefix,
@@ -226,12 +226,18 @@ def dropped(targets: Sequence[Target], program: Program) -> dict[str, Any]:
     return {"dropped": without} if without else {}
 
 
-def probed(body: Body) -> dict[str, Any]:
-    """When flows are to ask for their RTT, where the decider says so."""
-    probes = body.probes()
-    if probes is None:
-        return {}
-    return {"probes": {"after_bytes": probes.after, "latest_ns": probes.latest, "first": probes.first}}
+def wishes(body: Body) -> dict[str, Any]:
+    """Returns when flows are to ask for their RTT and how long their bursts are, where the decider says so."""
+    header = body.header()
+    found: dict[str, Any] = {}
+    if header is None:
+        return found
+    if header.probes is not None:
+        probes = header.probes
+        found["probes"] = {"after_bytes": probes.after, "latest_ns": probes.latest, "first": probes.first}
+    if header.bursts is not None:
+        found["bursts"] = {"bdp": header.bursts.bdp, "bytes": header.burst_bytes}
+    return found
 
 
 def _limit(target: Target, emission: Emission) -> int:

@@ -121,7 +121,7 @@ def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
     program, body = source.lowered.program, source.body
     fields, size = context_layout(program)
     handed, used, tuned = structures(program), printer.signals(), printer.tuned()
-    interface, defaults = program.interface, body.decider.params()
+    interface, defaults, header = program.interface, body.decider.params(), body.header()
     return {
         "rlcc_version": metadata.version("rlcc"),
         "interface": interface.name,
@@ -157,7 +157,8 @@ def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
         "knobs": interface.knobs,
         "phases": interface.phases,
         **words(source.program, source.hash, body.decider.name, source.prefix),
-        "probes": body.probes(),
+        "probes": None if header is None else header.probes,
+        "burst_bytes": None if header is None else header.burst_bytes,
         "head": printer.head(),
         **body.words(source.lowered, printer),
     }

@@ -12,7 +12,7 @@ from codegen.walk import Histogram
 from decision.artefact.errors import InputError
 from decision.ir.forest import integer
 from decision.ir.program import Program
-from decision.policy.probes import Probes
+from decision.policy.policy import Header
 from decision.policy.student import NAME as STUDENT_NAME
 from decision.policy.student import Student
 from decision.policy.tree_decision import feature_name
@@ -68,8 +68,8 @@ class StudentBody(TreeBody):
             return {"model": self.decider.model}
         return {"student": self.artefact, "teacher": self.decider.teacher}
 
-    def probes(self) -> Probes | None:
-        return self.decider.probes
+    def header(self) -> Header:
+        return self.decider.header
 
     def visits(self) -> dict[str, Histogram]:
         """The frequencies that the distillation measured; InputError where they are not such."""

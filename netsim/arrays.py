@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from decision.artefact.errors import InputError
 from decision.ir.interfaces.flow_rate import flow_interface
 from decision.ir.interpret import evaluate
+from decision.policy.bursts import Bursts
 from decision.policy.in_flight import InFlight, in_flight_program
 from decision.policy.probes import Probes
 from netsim import assembly
 from netsim.cohorts import named
-from netsim.network import Network
+from netsim.network import NS, Network
 from netsim.scenarios import Scenario
 from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Measured, at_random, check_until
 
@@ -74,26 +75,31 @@ class ArrayEnv(Measured):
         rate_initial_q30: int = ONE_Q30,
         in_flight: InFlight | None = None,
         probes: Probes | None = None,
+        bursts: Bursts | None = None,
         device_rate: bool = False,
         acks: bool = False,
         rtt_slack: bool = False,
     ) -> None:
         """``in_flight``: what a flow may have in flight follows its rate so, whoever sets that. ``probes``: when flows
-        ask for their RTT, where the network does not decide that. ``device_rate``: batches and records have the NIC's
-        own rate in force, and decisions go on from it (decision/policy/device_rate.py). ``acks``: they have what was
-        acknowledged, and every packet is. ``rtt_slack``: flows know the network's longest base RTT and their slack."""
+        ask for their RTT, ``bursts``: how long their bursts are, where the network does not decide that.
+        ``device_rate``: batches and records have the NIC's own rate in force, and decisions go on from it
+        (decision/policy/device_rate.py). ``acks``: they have what was acknowledged, and every packet is. ``rtt_slack``:
+        flows know the network's longest base RTT and their slack."""
         if not 1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= ONE_Q30:
             raise InputError("1 <= rate_min_q30 <= rate_initial_q30 <= rate_max_q30 <= 2^30 does not hold")
         check_until(0, duration_ps)
         asked = assembly.probed(network or Network(), probes)
         self.scenario = at_random(scenario, seed, duration_ps, asked)
-        self.network = assembly.place(self.scenario, asked)[1]
+        fabric, self.network = assembly.place(self.scenario, asked)
+        asked = assembly.in_bursts(asked, bursts, fabric)
         self.duration_ps = duration_ps
         self.rate_min_q30, self.rate_max_q30 = rate_min_q30, rate_max_q30
         told = {"in_flight": in_flight is not None, "device_rate": device_rate, "acks": acks, "rtt_slack": rtt_slack}
         self.interfaces = (flow_interface([option for option, on in told.items() if on]),)
         self._in_flight = None if in_flight is None else self._params(in_flight, asked)
         flows = len(self.scenario.flows)
+        capped = self._capped(np.full(flows, rate_initial_q30, np.uint32), np.arange(flows))
+        first = None if in_flight is None else in_flight.first_bytes(fabric.base_rtt_ps // NS, fabric.host_gbps * 10**9)
         self._core, _ = assembly.build(
             self.scenario,
             asked,
@@ -102,7 +108,7 @@ class ArrayEnv(Measured):
             seed=seed,
             decision_latency_ps=decision_latency_ps,
             outside=self.interfaces[0],
-            initial_in_flight=self._capped(np.full(flows, rate_initial_q30, np.uint32), np.arange(flows)),
+            initial_in_flight=capped if capped is None or first is None else np.minimum(capped, np.uint32(first)),
         )
         self.start_recording(record)
         self._batch: Batch | None = None

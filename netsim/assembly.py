@@ -14,6 +14,7 @@ from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import ACKED, CONTEXT_RATE_BITS, FLOW_RATE
 from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.interfaces.long_flow import LONG_FLOW
+from decision.policy.bursts import Bursts
 from decision.policy.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
@@ -26,10 +27,9 @@ from netsim.policies import (
     DeciderPolicy,
     NativePolicy,
     has_windows,
+    header_of,
     interface_of,
     like_baseline,
-    once_per_rtt_of,
-    probes_of,
 )
 from netsim.scenarios import Scenario
 from netsim.sites import Paths, SiteFacts, WindowPaths
@@ -186,7 +186,11 @@ def ends(network: Network, spec: Steering | None, outside: Interface, fabric: To
     core.probe_latest_ps = LATEST_PS if net.probe_latest_ps is None else net.probe_latest_ps
     core.probe_first = net.probe_first
     core.selective_repeat = net.selective_repeat
-    core.probe_a_context = net.probe_a_context and once_per_rtt_of(spec)
+    header = header_of(spec)
+    if header is not None and header.in_flight is not None:
+        first = header.in_flight.first_bytes(fabric.base_rtt_ps // NS, net.link_gbps * 10**9)
+        core.first_window_bytes = core.first_window_bytes if first is None else first
+    core.probe_a_context = net.probe_a_context and header is not None and header.once_per_rtt
     core.ack_each_packet = ACKED in (outside if spec is None else flows_interface(spec)).event_names
     like = like_baseline(spec)
     if like is not None:
@@ -325,7 +329,8 @@ def fitted(network: Network, spec: Steering | Mix | None, fabric: Topology) -> N
         return replace(network, **{name: getattr(marked, name) for name in names})
     like = like_baseline(spec)
     if like is None:
-        return probed(network, probes_of(spec))
+        header = header_of(spec)
+        return network if header is None else in_bursts(probed(network, header.probes), header.bursts, fabric)
     like = like.at(_facts(fabric, network))
     changes: dict[str, Any] = {"burst_packets": min(like.burst_packets, network.message_packets)}
     if like.cnp_interval_ps is not None:
@@ -342,6 +347,14 @@ def probed(network: Network, probes: Probes | None) -> Network:
         return network
     latest_ps = None if probes.latest is None else probes.latest * NS
     return replace(network, probe_after_bytes=probes.after, probe_latest_ps=latest_ps, probe_first=probes.first)
+
+
+def in_bursts(network: Network, bursts: Bursts | None, fabric: Topology) -> Network:
+    """Returns the network with a policy's bursts, where it says how long they are: never longer than the NIC's."""
+    if bursts is None:
+        return network
+    most = bursts.bytes(fabric.base_rtt_ps // NS, network.link_gbps * 10**9) // network.data_wire_bytes
+    return replace(network, burst_packets=max(min(most, network.burst_packets), 1))
 
 
 def facts_in(scenario: Scenario, network: Network, interface: Interface, period_ps: int, seed: int) -> SiteFacts:

@@ -40,11 +40,9 @@ from decision.policy.algorithm import Algorithm
 from decision.policy.deciders import Pupil
 from decision.policy.device_rate import device_rate_program
 from decision.policy.features import Place
-from decision.policy.in_flight import InFlight
 from decision.policy.layers import GATES, PlacedLayer
 from decision.policy.once_per_rtt import late_program
-from decision.policy.policy import Policy
-from decision.policy.probes import Probes
+from decision.policy.policy import Header, Policy
 from decision.policy.start import Start, start_program
 from decision.policy.target import congestion_gain_q28, target_ratio
 from decision.policy.weights import TRIGGER
@@ -90,16 +88,11 @@ def like_baseline(policy: object) -> BaselineSpec | None:
     return by_name("nscc") if has_windows(policy) else policy if isinstance(policy, BaselineSpec) else None
 
 
-def probes_of(policy: object) -> Probes | None:
-    """When its flows ask for their RTT; None where the network decides."""
-    probes = getattr(policy, "probes", None)
-    assert isinstance(probes, Probes | None)
-    return probes
-
-
-def once_per_rtt_of(policy: object) -> bool:
-    """Returns whether a policy counts late answers, to requests before its last decision, without deciding on them."""
-    return bool(getattr(policy, "once_per_rtt", False))
+def header_of(policy: object) -> Header | None:
+    """Returns what a policy observes, sets and asks of its flows' network; None where only its program is known."""
+    if isinstance(policy, NativePolicy):
+        return policy.policy
+    return policy.installed.header if isinstance(policy, IntegerPolicy) else None
 
 
 @dataclass(frozen=True)
@@ -120,14 +113,6 @@ class NativePolicy:
     @property
     def interface(self) -> Interface:
         return self.policy.observation.agents
-
-    @property
-    def probes(self) -> Probes | None:
-        return self.policy.probes
-
-    @property
-    def once_per_rtt(self) -> bool:
-        return self.policy.once_per_rtt
 
     @property
     def needs_int(self) -> bool:
@@ -155,7 +140,7 @@ class NativePolicy:
         for name, values in (where.known(self.interface) if where is not None else {}).items():
             core.set_known(list(self.policy.observation.known).index(name), values.astype(np.float64))
         if _asks_programs(self.policy):
-            for param, each in _params_of(self.interface, where, self.policy.in_flight):
+            for param, each in _params_of(self.interface, where, self.policy):
                 core.set_program_param(param, each)
         return core
 
@@ -171,17 +156,14 @@ class NativePolicy:
 class Installed:
     """Needs of a decider in integers besides its program: what it is told, and what it asks of its network.
 
-    ``params``: the operator's, by their names in the interface; ``in_flight``: by which its cap follows other networks;
-    ``probes``: when its flows ask for their RTT, where the network does not decide that; ``needs_int``: it reads queue
-    lengths; ``once_per_rtt``: it does not decide on late answers (decision/policy/once_per_rtt.py); ``algorithm``: by
-    whose settings all parameters follow other networks."""
+    ``params``: the operator's, by their names in the interface; ``needs_int``: it reads queue lengths; ``header``: by
+    which parameters follow other networks, and which asks for probes, bursts and one decision a round trip;
+    ``algorithm``: by whose settings all parameters follow other networks."""
 
     params: Mapping[str, int]
     interface: Interface = field(default=FLOW_RATE, repr=False)
-    in_flight: InFlight | None = None
-    probes: Probes | None = None
     needs_int: bool = False
-    once_per_rtt: bool = False
+    header: Header | None = None
     algorithm: Algorithm | None = None
 
     @staticmethod
@@ -189,12 +171,11 @@ class Installed:
         """As its teacher was trained, or the algorithm is set; ``program``: its own."""
         if isinstance(pupil, Algorithm):
             return Installed(pupil.params(), program.interface, algorithm=pupil)
-        asked = pupil.probes, reads_queues(program), pupil.once_per_rtt
-        return Installed(pupil.params(), program.interface, pupil.in_flight, *asked)
+        return Installed(pupil.params(), program.interface, reads_queues(program), pupil.header)
 
     def device(self) -> "_core.DeviceConfig":
         """InputError where a parameter is missing or out of its range."""
-        return device(self.interface, self.params, self.once_per_rtt)
+        return device(self.interface, self.params, self.header is not None and self.header.once_per_rtt)
 
 
 @dataclass(frozen=True)
@@ -208,16 +189,8 @@ class IntegerPolicy(ABC):
         return self.installed.interface
 
     @property
-    def probes(self) -> Probes | None:
-        return self.installed.probes
-
-    @property
     def needs_int(self) -> bool:
         return self.installed.needs_int
-
-    @property
-    def once_per_rtt(self) -> bool:
-        return self.installed.once_per_rtt
 
     @abstractmethod
     def core(self, agents: int) -> "_core.CompiledDecider | _core.ProgramDecider | _core.CoreDecider":
@@ -228,7 +201,7 @@ class IntegerPolicy(ABC):
     ) -> "_core.CompiledDecider | _core.ProgramDecider | _core.CoreDecider":
         """SiteFacts those too that the network says of each agent."""
         core = self.core(agents)
-        for param, values in _params_of(self.interface, where, self.installed.in_flight, self.installed.algorithm):
+        for param, values in _params_of(self.interface, where, self.installed.header, self.installed.algorithm):
             core.set_param(param, values)
         return core
 
@@ -377,9 +350,10 @@ def decider(
 
 
 def _params_of(
-    interface: Interface, where: Where | None, in_flight: InFlight | None, algorithm: Algorithm | None = None
+    interface: Interface, where: Where | None, header: Header | None, algorithm: Algorithm | None = None
 ) -> list[tuple[int, NDArray[np.uint32]]]:
     """Returns the parameters by their places in the interface."""
+    in_flight, start = (None, None) if header is None else (header.in_flight, header.start)
     if isinstance(where, Paths) and len(interface.knobs) > 1 and in_flight is None:
         raise InputError(
             "the parameters cap what is in flight in the network that they are for; hand over the policy's in_flight, "
@@ -388,7 +362,7 @@ def _params_of(
     if where is None:
         return []
     if isinstance(where, Paths):
-        params: Mapping[str, NDArray[np.uint32]] = where.params(interface, in_flight)
+        params: Mapping[str, NDArray[np.uint32]] = where.params(interface, in_flight, start)
     else:
         params = where.params(algorithm) if isinstance(where, WindowPaths) else where.values
     return [(interface.param_names.index(name), values) for name, values in params.items()]

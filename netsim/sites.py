@@ -15,6 +15,7 @@ from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, RTT_BITS, RTT_SLACK,
 from decision.policy.algorithm import Algorithm
 from decision.policy.in_flight import InFlight, before_the_first_decision
 from decision.policy.nscc import NsccPath
+from decision.policy.start import Start
 from netsim import _core
 from netsim.programs import program_config
 
@@ -53,8 +54,10 @@ class Paths:
         """Returns what a teacher and a student know of them, to read records by (decision.policy.records) [flows]."""
         return self.known(interface) | self.params(interface)
 
-    def params(self, interface: Interface, in_flight: InFlight | None = None) -> dict[str, NDArray[np.uint32]]:
-        """The operator's parameters that follow [flows]; of a cap of what is in flight, too."""
+    def params(
+        self, interface: Interface, in_flight: InFlight | None = None, start: Start | None = None
+    ) -> dict[str, NDArray[np.uint32]]:
+        """The operator's parameters that follow [flows]; of a cap of what is in flight and of a start's delays, too."""
         each, back = np.unique(self.base_rtt_ns, return_inverse=True)
         of_each: list[dict[str, int]] = [{"base_rtt_recip_q42": base_rtt_recip_q42(int(ns))} for ns in each]
         if RTT_SLACK in interface.param_names:
@@ -64,6 +67,9 @@ class Paths:
             of_each = [
                 p | in_flight.params(int(ns), self.link_gbps * 10**9) for p, ns in zip(of_each, each, strict=True)
             ]
+        if start is not None:
+            unit_ns = np.full_like(each, self.longest_ns) if RTT_SLACK in interface.param_names else each
+            of_each = [p | start.delays(int(ns)) for p, ns in zip(of_each, unit_ns, strict=True)]
         return {name: np.array([p[name] for p in of_each], np.uint32)[back] for name in of_each[0]}
 
 

@@ -25,7 +25,7 @@ from decision.policy.features import PreviousAction
 from decision.policy.network_policy import NAME as NETWORK_NAME
 from decision.policy.network_policy import NetworkPolicy
 from decision.policy.once_per_rtt import decides_once
-from decision.policy.probes import Probes
+from decision.policy.policy import Header
 
 
 class NetworkBody(Body):
@@ -40,8 +40,8 @@ class NetworkBody(Body):
     def parents(self) -> dict[str, str]:
         return {"teacher": self.decider.teacher}
 
-    def probes(self) -> Probes | None:
-        return self.decider.probes
+    def header(self) -> Header:
+        return self.decider.header
 
     def printer(self, lowered: LoweredProgram) -> NetworkPrinter:
         return NetworkPrinter(lowered)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from decision.policy.actions import AnyAction
+from decision.policy.bursts import Bursts
 from decision.policy.in_flight import InFlight
 from decision.policy.policy import Header, Limits, Observation
 from decision.policy.probes import Probes
@@ -41,6 +42,10 @@ class Headed:
     @property
     def probes(self) -> Probes | None:
         return self.header.probes
+
+    @property
+    def bursts(self) -> Bursts | None:
+        return self.header.bursts
 
     @property
     def once_per_rtt(self) -> bool:

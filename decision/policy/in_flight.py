@@ -31,9 +31,14 @@ NS_BITS = 8 * 10**9
 """A rate in b/s times a time in ns is so many times the bytes that it carries."""
 
 
+def _bytes(bdps: float, base_rtt_ns: int, line_rate_bps: float) -> int:
+    return ceil(Fraction(str(bdps)) * base_rtt_ns * Fraction(line_rate_bps) / NS_BITS)
+
+
 class InFlight(Strict):
     """The table. ``bdp``: at line rate, in line rate x base RTT; in proportion below. ``least``: at any rate; less than
-    a message would wait for an acknowledgement that nothing has asked for."""
+    a message would wait for an acknowledgement that nothing has asked for. ``first``: before a new flow's first
+    decision, which its rate alone would let fill the path; a wish to the NIC, which no decision reads."""
 
     model_config = ConfigDict(validate_default=True)
 
@@ -41,12 +46,18 @@ class InFlight(Strict):
     """Limit at line rate, in line rate x base RTT; proportional to the rate below."""
     least: SizeBytes = Field(default="16 KiB", gt=0, le=2**30)  # type: ignore[assignment]  # 16 packets, validated
     """Lowest limit, at any rate."""
+    first: float | None = Field(default=None, ge=0.0625, le=64, exclude_if=lambda first: first is None)
+    """Limit of a new flow before its first decision, in line rate x base RTT; none: what the first rate gives."""
     window: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda window: not window)
     """The limit is the flow's window: it decides on acknowledgements and losses, and asks for no RTT."""
 
+    def first_bytes(self, base_rtt_ns: int, line_rate_bps: float) -> int | None:
+        """Returns what a new flow may have in flight at most before its first decision; None: what its rate gives."""
+        return None if self.first is None else max(_bytes(self.first, base_rtt_ns, line_rate_bps), self.least)
+
     def params(self, base_rtt_ns: int, line_rate_bps: float) -> dict[str, int]:
         """The operator's parameters with these values, where flows have this base RTT and line rate."""
-        line_bytes = ceil(Fraction(str(self.bdp)) * base_rtt_ns * Fraction(line_rate_bps) / NS_BITS)
+        line_bytes = _bytes(self.bdp, base_rtt_ns, line_rate_bps)
         # A byte more: the greatest rate is 2^-30 below line rate, and the rest of a byte is dropped.
         return {
             "in_flight_line_q2": min((line_bytes + 1) << LINE_BITS, MAX_Q2),

@@ -64,6 +64,7 @@ from decision.ir.interfaces.flow_rate import (
 )
 from decision.policy.actions import AnyAction
 from decision.policy.architecture import Architecture
+from decision.policy.bursts import Bursts
 from decision.policy.features import FEATURE_KINDS, AnyFeature, Path, PccRlCongestion, Place, RlCcCongestion
 from decision.policy.flow_options import FLOW_NAMES, OBSERVED, check_options, implied, observed
 from decision.policy.in_flight import InFlight
@@ -239,6 +240,7 @@ class Header(Strict):
     - ``start``: how flows start, brake once and recover
     - ``in_flight``: limit of a flow's data in flight, by its rate
     - ``probes``: when flows ask for their RTT
+    - ``bursts``: how much of a flow leaves back to back
     - ``once_per_rtt``: an answer to a request from before the last decision is counted, not decided on
     - ``trigger``: when the policy decides at all
     """
@@ -249,6 +251,7 @@ class Header(Strict):
     start: Start | None = Field(default=None, exclude_if=_is_none)
     in_flight: InFlight | None = Field(default=None, exclude_if=_is_none)
     probes: Probes | None = Field(default=None, exclude_if=_is_none)
+    bursts: Bursts | None = Field(default=None, exclude_if=_is_none)
     once_per_rtt: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=lambda once: not once)
     """Count a response to a request from before the last decision, and do not decide on it."""
     trigger: Trigger | None = Field(default=None, exclude_if=_is_none)
@@ -260,8 +263,8 @@ class Header(Strict):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        """Raises ValueError where the action map is none for agents that observe so, or limits, options or probes of
-        flows are missing or nobody's."""
+        """Raises ValueError where the action map is none for agents that observe so, or limits, options, probes or
+        bursts of flows are missing or nobody's."""
         agents, interface = self.observation.agents, self.observation.interface
         told = {name: getattr(self.observation, name) for name in OBSERVED}
         check_options(interface, {"start": self.start, "in_flight": self.in_flight}, told)
@@ -275,6 +278,8 @@ class Header(Strict):
             )
         if self.probes is not None and interface not in FLOW_NAMES:
             raise ValueError(f"probes are of flows, which ask for their RTT, and agents of {interface} are none")
+        if self.bursts is not None and interface not in FLOW_NAMES:
+            raise ValueError(f"bursts are of flows, which send packets, and agents of {interface} are none")
         if self.once_per_rtt and interface not in FLOW_NAMES:
             raise ValueError(f"once_per_rtt is of flows, which ask for their RTT, and agents of {interface} are none")
         if self.in_flight is not None and self.in_flight.window:
@@ -282,12 +287,22 @@ class Header(Strict):
                 raise ValueError("in_flight.window: each acknowledgement is an event; write once_per_rtt = true")
             if self.probes is not None:
                 raise ValueError("in_flight.window: flows with a window ask for no RTT; leave probes out")
+            if self.bursts is not None:
+                raise ValueError("in_flight.window: acknowledgements clock packets out one by one; leave bursts out")
         return self
 
     @property
     def header(self) -> "Header":
         """The fields that every decider has, alone: those of a student of it."""
         return Header(**{name: getattr(self, name) for name in Header.model_fields})
+
+    @property
+    def burst_bytes(self) -> int | None:
+        """Returns the longest burst of a flow in the network that it was made for; None where the NIC decides."""
+        seen = self.observation
+        if self.bursts is None or seen.base_rtt is None or seen.line_rate is None:
+            return None
+        return self.bursts.bytes(seen.base_rtt, seen.line_rate)
 
     def params(self) -> dict[str, int]:
         """Returns the operator's parameters, in the device's integers, for what the policy assumes of its network."""
@@ -299,7 +314,7 @@ class Header(Strict):
             "rate_min_q30": limits.rate_min,
             "rate_max_q30": min(limits.rate_max, LINE_RATE_Q30),
             "rate_initial_q30": min(limits.rate_initial, LINE_RATE_Q30),
-            **({} if self.start is None else self.start.params()),
+            **({} if self.start is None else self.start.params(seen.base_rtt)),
             **({} if self.in_flight is None else self.in_flight.params(seen.base_rtt, seen.line_rate)),
             **({} if seen.target_ratio is None else {CONGESTION_GAIN: congestion_gain_q28(seen.target_ratio)}),
             **({RTT_SLACK: 0} if seen.rtt_slack else {}),

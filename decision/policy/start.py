@@ -20,9 +20,11 @@ The row of clear paths is there where ``clear_path`` is given: a policy that was
 trips to get an empty path back. The row with a star is there where ``loss`` is given: at a policer nothing queues, and
 no RTT tells of it.
 
-RTTs are measured in base RTTs (inflation, Q10); NACKs are those counted since the decision before. The first response
-after the brake has met the flood that the flow braked for, still draining: it does not end the recovery. Bit 0 of the
-rate (2^-30 of line rate) tells that response: a phase leaves it 1 where it has just braked, else 0.
+RTTs are measured in base RTTs (inflation, Q10). A threshold is a number of them, or a queueing delay: a buffer holds so
+many microseconds whatever the RTT, and with 100 us three base RTTs of queue are most of it. NACKs are those counted
+since the decision before. The first response after the brake has met the flood that the flow braked for, still
+draining: it does not end the recovery. Bit 0 of the rate (2^-30 of line rate) tells that response: a phase leaves it 1
+where it has just braked, else 0.
 
 While a flow starts or recovers its phase makes every step and no tree is walked, so its decisions are the short ones. A
 step of the phase is no action: the policy's history shows a multiplier of 1 for it, as for a new flow. Whatever a
@@ -30,11 +32,14 @@ context holds is one of the four phases with a rate below line rate: a corrupted
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated
 
 import numpy as np
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
+from decision.artefact.errors import InputError
+from decision.artefact.quantity import parse_duration_ns
 from decision.artefact.quantity_fields import LineFractionQ30
 from decision.artefact.strict import Strict
 from decision.ir.expression import Nodes
@@ -84,6 +89,46 @@ Cut = Annotated[float, BeforeValidator(_cut)]
 InflationQ10 = Annotated[
     int, BeforeValidator(_inflation), PlainSerializer(lambda v: v / 2**INFLATION_BITS, return_type=float)
 ]
+
+
+@dataclass(frozen=True)
+class QueueingDelay:
+    """Time that an RTT is above the base RTT, in ns."""
+
+    ns: int
+
+
+Threshold = int | QueueingDelay
+"""An RTT: an inflation in base RTTs, Q10, or a queueing delay."""
+
+
+def _threshold(value: object) -> Threshold:
+    if isinstance(value, QueueingDelay):
+        return value
+    if not isinstance(value, str):
+        return _inflation(value)
+    try:
+        return QueueingDelay(parse_duration_ns(value))
+    except InputError as error:
+        raise ValueError(f"{error}; or write a number of base RTTs") from None
+
+
+def _text(threshold: Threshold) -> float | str:
+    return f"{threshold.ns} ns" if isinstance(threshold, QueueingDelay) else threshold / 2**INFLATION_BITS
+
+
+RttThreshold = Annotated[
+    Threshold, BeforeValidator(_threshold), PlainSerializer(_text), WithJsonSchema({"type": ["number", "string"]})
+]
+
+
+def inflation_q10(threshold: Threshold, base_rtt_ns: int) -> int:
+    """Returns the inflation (Q10) that a threshold is in a network of this base RTT; the greatest that is told."""
+    if not isinstance(threshold, QueueingDelay):
+        return threshold
+    return min((1 << INFLATION_BITS) + round(Fraction(threshold.ns << INFLATION_BITS, base_rtt_ns)), INFLATIONS[1])
+
+
 Factor = Annotated[int, BeforeValidator(_factor)]
 
 
@@ -96,15 +141,15 @@ class Growth(_StartTable):
 
     factor: Factor = 2
     """Multiplier of the rate per decision."""
-    until: InflationQ10
-    """Inflation at which the growth ends, in base RTTs."""
+    until: RttThreshold
+    """RTT at which the growth ends: base RTTs, or a queueing delay ("16 us")."""
 
 
 class Brake(_StartTable):
     """Once a flow, where the RTT is above so many base RTTs or a NACK has come: at most this rate."""
 
-    above: InflationQ10 = Field(default=8)
-    """Inflation above which a flow brakes, in base RTTs."""
+    above: RttThreshold = Field(default=8)
+    """RTT above which a flow brakes: base RTTs, or a queueing delay ("16 us")."""
     to: LineFractionQ30 = Field(default="0.001953125 line")  # type: ignore[assignment]  # 2^-9, validated
     """Highest rate after the brake."""
 
@@ -139,14 +184,24 @@ class Start(_StartTable):
     clear_path: ClearPath | None = Field(default=None, exclude_if=lambda rule: rule is None)
     loss: LossCut | None = Field(default=None, exclude_if=lambda rule: rule is None)
 
-    def params(self) -> dict[str, int]:
-        """The operator's parameters with these values."""
+    def params(self, base_rtt_ns: int) -> dict[str, int]:
+        """Returns the operator's parameters with these values, where flows have this base RTT."""
         return {
+            "slow_start_until_q10": inflation_q10(self.slow_start.until, base_rtt_ns),
+            "brake_above_q10": inflation_q10(self.brake.above, base_rtt_ns),
+            "brake_rate_q30": min(self.brake.to, LINE_RATE_Q30),
+            "recover_until_q10": inflation_q10(self.recovery.until, base_rtt_ns),
+        }
+
+    def delays(self, base_rtt_ns: int) -> dict[str, int]:
+        """Returns those parameters that another base RTT changes: thresholds that are queueing delays."""
+        delays = {
             "slow_start_until_q10": self.slow_start.until,
             "brake_above_q10": self.brake.above,
-            "brake_rate_q30": min(self.brake.to, LINE_RATE_Q30),
             "recover_until_q10": self.recovery.until,
         }
+        values = self.params(base_rtt_ns)
+        return {name: values[name] for name, one in delays.items() if isinstance(one, QueueingDelay)}
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ void bind_configs(nb::module_ &m) {
   nb::class_<Ends>(m, "Ends")
       .def(nb::init<>())
       .def_rw("burst_packets", &Ends::burst_packets)
+      .def_rw("first_window_bytes", &Ends::first_window)
       .def_rw("ack_each_packet", &Ends::ack_each_packet)
       .def_rw("send_cnps", &Ends::send_cnps)
       .def_rw("selective_repeat", &Ends::selective_repeat)

@@ -41,6 +41,7 @@ enum class ClassBy : std::uint8_t { flow, sent, size };
 // What the two ends of a flow do, as who steers it asks.
 struct Ends {
   std::uint32_t burst_packets = 4;
+  std::uint32_t first_window = ~0u; // bytes in flight of a new flow before its first decision, at most
   bool ack_each_packet = false;
   bool send_cnps = true;
   bool selective_repeat = false; // a receiver holds what comes out of order, a sender repeats what is missing

@@ -292,6 +292,8 @@ void FlowSite::begin(Ps now, std::uint32_t flow) {
   } else if (!who.initial_in_flight.empty()) {
     first[kInFlight] = who.initial_in_flight[flow];
   }
+  if (!shares)
+    first[kInFlight] = std::min(first[kInFlight], s.ends(n_.net).first_window);
   if (who.cohort->shape().knobs > kInFlight)
     s.window = capped_packets(s, first[kInFlight]);
   if (!shared_.empty() && !shares) {

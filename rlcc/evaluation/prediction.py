@@ -133,12 +133,14 @@ def trial(cell: Cell, policy: IntegerPolicy, name: str, seed: int) -> Trial:
     assert cell.path is not None
     scenario, _ = flows_of(cell, seed)
     flows, slower = len(scenario.flows), _slower(cell.path)
+    installed = policy.installed
+    header = None if installed.header is None else installed.header.model_copy(update={"probes": None})
     first = {"rate_initial_q30": LINE_RATE_Q30 // (2 * flows)}
     before = SETTLING * cell.times.duration_ps
     begin, end = (round((before + edge) / slower) for edge in cell.times.window_ps)
     return Trial(
         replace(scenario, hosts=flows, flows=Flows(host=range(flows)), topology=topology(cell.path, flows)),
-        replace(policy, installed=replace(policy.installed, params={**policy.installed.params, **first}, probes=None)),
+        replace(policy, installed=replace(installed, params={**installed.params, **first}, header=header)),
         seed=seed,
         duration_ps=round((before + cell.times.duration_ps) / slower),
         window_ps=(begin, end),

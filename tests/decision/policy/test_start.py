@@ -25,7 +25,7 @@ PARAMS = {
     "rate_min_q30": 1074,
     "rate_max_q30": LINE_RATE_Q30,
     "rate_initial_q30": 1 << 28,
-    **START.params(),
+    **START.params(8192),
 }
 HERE = pathlib.Path(__file__).parent
 BASE_RTT = 8192

@@ -47,7 +47,7 @@ def test_the_suites_that_there_are(name: str, least: int) -> None:
         assert cell.times.window_ps[0] >= 5 * MS  # so that the start is seen apart
     judged = suite.load(name)
     assert judged.baselines == ["dcqcn", "hpcc", "swift", "timely", "dctcp", "nscc"]
-    assert len(judged.seeds) == 3
+    assert len(judged.seeds) >= 3
 
 
 def test_the_full_suite_goes_where_it_is_said_to() -> None:
@@ -82,7 +82,7 @@ def test_the_families_and_what_is_held_out() -> None:
     assert {"ring-all-reduce", "tree-all-reduce", "exchange", "parameter-server"} <= {r.traffic for r in read}
     assert {"websearch", "hadoop", "storage", "datamining", "incast", "long-short"} <= {r.traffic for r in read}
     assert {cell.network.link_gbps for cell in cells if cell.held_out} == {10, 25, 100, 400}
-    assert len({cell.network.base_rtt_ps for cell in cells if cell.held_out}) == 3
+    assert len({cell.network.base_rtt_ps for cell in cells if cell.held_out}) == 6
     used = {cell.scenario for cell in cells if not cell.held_out}
     for path in Path("recipes").glob("*.toml"):
         used |= set(scenarios_of(tomllib.loads(path.read_text())))
