@@ -227,7 +227,8 @@ def dropped(targets: Sequence[Target], program: Program) -> dict[str, Any]:
 
 
 def wishes(body: Body) -> dict[str, Any]:
-    """Returns when flows are to ask for their RTT and how long their bursts are, where the decider says so."""
+    """Returns when flows are to ask for their RTT, how long their bursts and their first window are, where the decider
+    says so."""
     header = body.header()
     found: dict[str, Any] = {}
     if header is None:
@@ -237,6 +238,8 @@ def wishes(body: Body) -> dict[str, Any]:
         found["probes"] = {"after_bytes": probes.after, "latest_ns": probes.latest, "first": probes.first}
     if header.bursts is not None:
         found["bursts"] = {"bdp": header.bursts.bdp, "bytes": header.burst_bytes}
+    if header.first_window_bytes is not None:
+        found["first_window_bytes"] = header.first_window_bytes
     return found
 
 

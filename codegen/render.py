@@ -159,6 +159,7 @@ def _alike(source: Source, printer: Printer, limit: int) -> dict[str, Any]:
         **words(source.program, source.hash, body.decider.name, source.prefix),
         "probes": None if header is None else header.probes,
         "burst_bytes": None if header is None else header.burst_bytes,
+        "first_window_bytes": None if header is None else header.first_window_bytes,
         "head": printer.head(),
         **body.words(source.lowered, printer),
     }

@@ -304,6 +304,15 @@ class Header(Strict):
             return None
         return self.bursts.bytes(seen.base_rtt, seen.line_rate)
 
+    @property
+    def first_window_bytes(self) -> int | None:
+        """Returns what a new flow may have in flight before its first decision, in the network that it was made for;
+        None: what its first rate gives."""
+        seen = self.observation
+        if self.in_flight is None or seen.base_rtt is None or seen.line_rate is None:
+            return None
+        return self.in_flight.first_bytes(seen.base_rtt, seen.line_rate)
+
     def params(self) -> dict[str, int]:
         """Returns the operator's parameters, in the device's integers, for what the policy assumes of its network."""
         seen, limits = self.observation, self.limits

@@ -11,6 +11,7 @@ from codegen.emit import KIND
 from decision.artefact.documents import dump_json, load_json
 from decision.artefact.manifest import NAME, artefact_hash, opened, sha256
 from decision.ir.forest import oblivious
+from decision.policy.bursts import Bursts
 from decision.policy.probes import Probes
 from decision.policy.student import NAME as NAME_OF_STUDENT
 from decision.policy.student import load_student
@@ -72,6 +73,21 @@ def test_the_header_and_the_manifest_say_when_flows_ask_for_their_rtt(firmware, 
         for target in ("generic", "connectx6dx", "doca-pcc", "linux-bpf", "falcon-rue"):
             measures = target in ("linux-bpf", "falcon-rue")  # with every ACK, without being asked
             assert ("8192 bytes" in (folder / target / "README.md").read_text()) == (not measures)
+
+
+def test_the_header_and_the_manifest_say_how_flows_send(firmware, emitted, tmp_path):
+    student = load_student(tmp_path / "student" / NAME_OF_STUDENT)
+    text = (firmware / "rlcc_policy.h").read_text()
+    assert "RLCC_BURST" not in text
+    assert "RLCC_FIRST_WINDOW" not in text
+    assert not {"bursts", "first_window_bytes"} & set(load_json(firmware / NAME)["details"])
+    folder = emitted(student.with_parts(bursts=Bursts(bdp=0.05)), tmp_path / "bursts", target="all")
+    assert "#define RLCC_BURST_BYTES 5120U" in (folder / "rlcc_policy.h").read_text()
+    assert load_json(folder / NAME)["details"]["bursts"] == {"bdp": 0.05, "bytes": 5120}
+    assert differences(folder) == []
+    for target in ("generic", "connectx6dx", "doca-pcc", "linux-bpf", "falcon-rue"):
+        bursts = target not in ("linux-bpf", "falcon-rue")  # where others pace
+        assert ("RLCC_BURST_BYTES" in (folder / target / "README.md").read_text()) == bursts
 
 
 def test_a_file_too_many_and_a_file_too_few_are_named(firmware):

@@ -91,6 +91,7 @@ def from_outside() -> Callable[..., Any]:
             rate_initial_q30=policy.limits.rate_initial,
             in_flight=policy.in_flight,
             probes=policy.probes,
+            bursts=policy.bursts,
             device_rate=policy.observation.device_rate,
             acks=policy.observation.acks,
         )

@@ -101,3 +101,41 @@ def test_other_networks_need_what_their_parameters_follow_from(steering):
     spec = policies.program(in_flight_program(policy.observation.agents), policies.Installed(policy.params()))
     with pytest.raises(InputError, match="policy's in_flight"):
         Simulation("many-to-one:4@fat-tree:4:25", spec, seed=1)
+
+
+FIRST = {"bdp": 1.2, "first": 0.5}
+
+
+def sent_before_deciding(spec):
+    """Packets of the one flow shortly before the end of its first round trip."""
+    run = Simulation("many-to-one:1", spec, seed=1, network=Network(start_jitter_ps=0), record=True)
+    run.run(8 * US)
+    assert run.drain_records()["t_ps"].size == 0
+    return int(run.window()["sent_packets"][0])
+
+
+def test_a_new_flow_has_its_first_window_in_flight_and_its_decisions_know_nothing_of_it(steering):
+    started = {"rate_min": "1 ppm", "rate_max": "100 %", "rate_initial": "100 %"}
+    assert sent_before_deciding(steering(limits=started, in_flight=FIRST)) == 51_200 // 1024
+    assert sent_before_deciding(steering(limits=started, in_flight=CAP)) > 51_200 // 1024
+    narrow = steering(limits=started, in_flight=FIRST | {"first": 0.0625})
+    assert sent_before_deciding(narrow) == 16, "the least, below which a message waits for its acknowledgement"
+    slow = steering(limits=started | {"rate_initial": "10 %"}, in_flight=FIRST)
+    wide = steering(limits=started | {"rate_initial": "10 %"}, in_flight=FIRST | {"first": 64})
+    assert sent_before_deciding(slow) == sent_before_deciding(wide), "a first window only takes away"
+    assert steering(in_flight=FIRST).policy.params() == steering(in_flight={"bdp": 1.2}).policy.params()
+
+
+def test_a_first_window_is_over_with_the_first_decision(steering):
+    t = recorded(steering(limits=LIMITS, in_flight=FIRST | {"first": 0.0625, "least": "4090 B"}), "incast:8")
+    assert max(t.columns["in_flight_bytes"]) > 6400
+
+
+def test_flows_from_outside_have_the_first_window_too(steering, from_outside):
+    teacher = steering(limits=LIMITS | {"rate_initial": "90 %"}, in_flight=FIRST | {"first": 0.25})
+    run = Simulation("many-to-one:4", teacher, seed=3, record=True, duration_ps=2 * MS)
+    run.run(2 * MS)
+    rows = run.drain_records()
+    outside = from_outside(teacher, rows, "many-to-one:4", seed=3, duration_ps=2 * MS)
+    for name in ("t_ps", "flow", "rate_q30", "in_flight_bytes"):
+        np.testing.assert_array_equal(outside[name], rows[name], name)

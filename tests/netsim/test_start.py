@@ -9,7 +9,7 @@ from decision.ir.interfaces.queue_marking import QUEUE_MARKING
 from decision.ir.interpret import trace
 from decision.policy.records import Trajectories
 from decision.policy.start import start_program
-from netsim import Cohort, Network, Simulation, Wire, assembly, simulate
+from netsim import Cohort, Network, Simulation, Wire, assembly, policies, simulate
 from netsim.network import MS
 from netsim.policies import fixed
 from netsim.simulation import at_random
@@ -144,3 +144,27 @@ def test_a_teachers_start_is_at_the_end_of_no_wire(steering):
     wire = Wire(1, "kmin_bytes", 0, "brake_rate_q30")
     with pytest.raises(InputError, match="no parameter"):
         Simulation("many-to-one:4", steering(start=START), seed=1, cohorts=[marking], wires=[wire])
+
+
+@pytest.mark.parametrize("integers", [False, True], ids=["teacher", "program"])
+@pytest.mark.parametrize("slack", [False, True])
+def test_delays_are_as_long_in_every_network(steering, integers, slack):
+    """16 us above the base RTT are 3 base RTTs of 8 us and 1.5 of 32 us."""
+
+    def run(brake_above, base_rtt_ns):
+        start = START | {"brake": {"above": brake_above, "to": "0.5 %"}, "recovery": {"until": 1.25}}
+        teacher = steering(start=start, limits=LIMITS, observation={"base_rtt": "8000 ns", "rtt_slack": slack})
+        spec = teacher
+        if integers:
+            policy = teacher.policy
+            program, _ = start_program(policy.start, policy.observation.place)
+            spec = policies.program(program, policies.Installed(policy.params(), header=policy.header))
+        network = Network(base_rtt_ps=1000 * base_rtt_ns)
+        records = recorded(spec, "incast:48", network).columns
+        return records["t_ps"], records["rate_q30"]
+
+    for base_rtt_ns, inflation in ((8000, 3.0), (32_000, 1.5)):
+        by_delay, by_inflation = run("16 us", base_rtt_ns), run(inflation, base_rtt_ns)
+        for some, others in zip(by_delay, by_inflation, strict=True):
+            np.testing.assert_array_equal(some, others)
+    assert not np.array_equal(run("16 us", 32_000)[1], run(2.9, 32_000)[1])

@@ -16,6 +16,8 @@ class Flow:
     """A flow as the device keeps it; zeroed for a new one."""
 
     program: Program
+    first_window: int | None = None
+    """Most bytes in flight before the first decision."""
     rate: int = 0
     in_flight: int = 0
     """Where the program sets it."""
@@ -49,6 +51,7 @@ class Flow:
             if "in_flight_line_q2" in params:
                 share = params["rate_initial_q30"] * params["in_flight_line_q2"] >> 32
                 self.in_flight = max(share, params["in_flight_min_bytes"])
+                self.in_flight = min(self.in_flight, self.first_window or self.in_flight)
         return self.rate
 
 

@@ -8,6 +8,7 @@ from drawing import ACTIONS, FEATURES, make_student
 
 from decision.ir.forest import oblivious
 from decision.ir.interfaces.flow_rate import OPTIONS, flow_interface
+from decision.policy.bursts import Bursts
 from decision.policy.in_flight import InFlight
 from decision.policy.probes import Probes
 from decision.policy.start import Start
@@ -77,6 +78,7 @@ STUDENTS = {
 }
 STUDENTS["carrying"] = grown(CARRYING, 1, trees=6)
 STUDENTS["options"] = with_options(STUDENTS["rl_cc"], "start", "in_flight")
+STUDENTS["first-window"] = STUDENTS["options"].with_parts(in_flight=InFlight(first=0.5), bursts=Bursts(bdp=0.05))
 STUDENTS["told"] = with_options(STUDENTS["rl_cc"], "device_rate", "rtt_slack")
 STUDENTS["once"] = with_options(STUDENTS["counting"], "once_per_rtt")
 STUDENTS["all-once"] = with_options(STUDENTS["rl_cc"], "start", "in_flight", "once_per_rtt")

@@ -65,7 +65,7 @@ def drive(path: Path, student: str, *, events: int = 240, caps: bool = False, te
             params = {name: value // 2 for name, value in params.items()}
             engine.memory[:] = list(params.values())
         flow = int(rng.integers(3)) + number // 100
-        model = flows.setdefault(flow, Flow(program))
+        model = flows.setdefault(flow, Flow(program, STUDENTS[student].header.first_window_bytes))
         more = {
             "cnp_count": int(rng.integers(3)),
             "nack_count": int(rng.integers(3)),

@@ -102,7 +102,7 @@ def drive(
         flow = int(rng.integers(3)) + number // 100
         if flow not in flows:
             expected[3] += number >= events // 3
-        model = flows.setdefault(flow, Flow(program))
+        model = flows.setdefault(flow, Flow(program, STUDENTS[student].header.first_window_bytes))
         kind = int(rng.choice([CNP, TX, ACK, NACK, RTT]))
         sent, answered = round_trips(rng)
         if once and rng.random() < 0.3 and "decided_ns" in model.state:  # one of another queue pair of the context
@@ -149,9 +149,16 @@ def test_a_build_may_tell_the_rate_in_force(firmware, library):
     assert any(drive(device, "told"))
 
 
-def test_a_build_may_say_where_what_may_be_in_flight_goes(firmware, library):
-    device = Device(library(firmware("options", "doca-pcc"), SET, *SOURCES))
-    assert list(drive(device, "options", caps=True)) == []
+@pytest.mark.parametrize("student", ["options", "first-window"])
+def test_a_build_may_say_where_what_may_be_in_flight_goes(student, firmware, library):
+    device = Device(library(firmware(student, "doca-pcc"), SET, *SOURCES))
+    assert list(drive(device, student, caps=True)) == []
+
+
+def test_a_wrong_first_window_is_noticed(firmware, library):
+    edit = ("rlcc_doca_pcc.c", "(least < RLCC_FIRST_WINDOW_BYTES) ? least : RLCC_FIRST_WINDOW_BYTES", "least")
+    device = Device(library(firmware("first-window", "doca-pcc"), SET, *SOURCES, edit=edit))
+    assert any(drive(device, "first-window", caps=True))
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,20 @@ class Tuned:
 
 LEAST, MOST = Tuned(1, 1024, 1, 1, 1, 1), Tuned(2**24 - 1, 2**21 - 1, 2047, 2**20 - 1, 2**24 - 1, 65535)
 
+SIZED = ("losing", "options", "first-window", "losing-once", "all-once", "delivered")
+"""Students that count bytes, for which the operator says what a packet has."""
+
 
 def words_of(student: str, policy: dict[str, int], tuned: Tuned) -> tuple[int, ...]:
     """An rlcc_rue_params; the size of a packet is there where something counts bytes."""
     own = list(vars(tuned).values())
     return (
         *policy.values(),
-        *(own if student in ("losing", "options", "losing-once", "all-once", "delivered") else own[:-1]),
+        *(
+            own
+            if student in ("losing", "options", "first-window", "losing-once", "all-once", "delivered")
+            else own[:-1]
+        ),
     )
 
 
@@ -176,7 +183,9 @@ def story(student: str, gen: int, *, told: int = 0) -> tuple[Step, ...]:
             tuned = LEAST if number % 100 == 59 else MOST if number % 100 == 99 else turned(rng)
         now += int(rng.choice([1, 40, 700, 20_000, 2**24 - 5], p=[0.3, 0.4, 0.25, 0.04, 0.01]))
         name = int(rng.integers(3)) + number // 15
-        connection = connections.setdefault(name, Connection(Flow(program)))
+        connection = connections.setdefault(
+            name, Connection(Flow(program, STUDENTS[student].header.first_window_bytes))
+        )
         event = drawn(rng, gen, connection.carried, now) | {"connection_id": name}
         response = connection.expected(gen, event, policy, tuned, now, told)
         connection.carried = {key: response[key] for key in CARRIED}

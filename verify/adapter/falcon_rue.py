@@ -87,7 +87,7 @@ def _transition(policy: PolicyFacts, generation: int) -> Transition:
     after |= {name: number(0).where(clears, count) for name, count in counted.items()}
     if CAP in policy.action:
         cap = answer.knobs[CAP].where(decides, before[CAP])
-        after[CAP] = event.step(_first_cap(event, params).where(is_new, cap))
+        after[CAP] = event.step(_first_cap(event, params, policy.first_window).where(is_new, cap))
     event.leave("memory", after)
 
     young = ~sample.passed.above(told["rtt_state"])
@@ -146,11 +146,12 @@ def _ns(event: Transition, units: Unsigned) -> Unsigned:
     return event.step(units.of_bits(64) * UNIT_PS // 1000).of_bits(32)
 
 
-def _first_cap(event: Transition, params: Mapping[str, Unsigned]) -> Unsigned:
-    """Returns what a new connection may have in flight: its share of the path, by its rate."""
+def _first_cap(event: Transition, params: Mapping[str, Unsigned], first_window: int | None) -> Unsigned:
+    """Returns what a new connection may have in flight: its share of the path, by its rate, or its first window."""
     rate = event.step(params["rate_initial_q30"].at_most((1 << 30) - 1)).of_bits(64)
     share = event.step(rate * params["in_flight_line_q2"]) >> 32
-    return share.of_bits(32).at_least(params["in_flight_min_bytes"])
+    cap = share.of_bits(32).at_least(params["in_flight_min_bytes"])
+    return cap if first_window is None else cap.at_most(first_window)
 
 
 def _paced(

@@ -29,6 +29,8 @@ class PolicyFacts:
     defaults: Mapping[str, int]
     counters: tuple[str, ...]
     """Counters that the policy's C reads. Its proof says that the program depends on no other."""
+    first_window: int | None
+    """Most bytes in flight before a new flow's first decision; None: what its first rate gives."""
     decided: int | None
     """Number of the flow's word with DECIDED; None for a policy that decides on each response."""
 
@@ -48,7 +50,9 @@ def policy_of(firmware: Firmware) -> PolicyFacts:
     counters = tuple(name for name in COUNTERS if name in words)
     decided = offsets[DECIDED] // WORD if DECIDED in offsets else None
     event, params, action = (names.get(group, ()) for group in ("event", "params", "action"))
-    return PolicyFacts(flow.itemsize // WORD, event, params, action, defaults, counters, decided)
+    first_window = firmware.manifest.details.get("first_window_bytes")
+    first_window = None if first_window is None else int(first_window)
+    return PolicyFacts(flow.itemsize // WORD, event, params, action, defaults, counters, first_window, decided)
 
 
 def named_context(policy: PolicyFacts, own: Sequence[str], words: Sequence[Word]) -> dict[str, Word]:

@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from reproducible import examples
 
-from decision.ir.interfaces.flow_rate import LINE_RATE_Q30, Phase, base_rtt_recip_q42, flow_interface
+from decision.ir.interfaces.flow_rate import (
+    INFLATIONS,
+    LINE_RATE_Q30,
+    MIN_BASE_RTT_NS,
+    Phase,
+    base_rtt_recip_q42,
+    flow_interface,
+)
 from decision.ir.interpret import trace
 from decision.policy.features import Path, Place
 from decision.policy.policy import Policy, load_policy
-from decision.policy.start import CUTS, Start, start_program
+from decision.policy.start import CUTS, Brake, Growth, Start, start_program
 
 FLOW_START = flow_interface(("start",))
 
@@ -272,3 +279,32 @@ def test_who_has_no_rate_has_no_start(tmp_path):
     observation = example["observation"] | {"interface": "flow_start"}
     with pytest.raises(ValidationError, match=r"flow_rate, .*flow_start"):
         Policy.model_validate(example | {"observation": observation})
+
+
+DELAYS = Start(slow_start=Growth(until="16 us"), brake=Brake(above="16 us", to="6.25 %"), recovery=Growth(until=1.5))
+
+
+def test_a_threshold_is_a_number_of_base_rtts_or_a_queueing_delay():
+    written = DELAYS.model_dump(mode="json")
+    assert Start.model_validate(written) == DELAYS
+    assert (written["brake"]["above"], written["recovery"]["until"]) == ("16000 ns", 1.5)
+    assert DELAYS.params(8000) == {
+        "slow_start_until_q10": 3 * 1024,
+        "brake_above_q10": 3 * 1024,
+        "brake_rate_q30": 2**26,
+        "recover_until_q10": 1536,
+    }
+
+
+def test_delays_alone_follow_the_base_rtt():
+    assert START.delays(8000) == START.delays(100_000) == {}
+    q10 = 1024 + round(16 * 1024 / 100)
+    assert DELAYS.delays(100_000) == {"slow_start_until_q10": q10, "brake_above_q10": q10}
+    huge = Start(brake=Brake(above="4 s"))
+    assert huge.params(MIN_BASE_RTT_NS)["brake_above_q10"] == INFLATIONS[1], "what the firmware takes"
+
+
+@pytest.mark.parametrize("text", ["16", "16 parsecs", "", "1.5 RTT"])
+def test_a_delay_needs_a_unit_of_time(text):
+    with pytest.raises(ValueError, match="base RTTs"):
+        Brake(above=text)
