@@ -49,7 +49,7 @@ RULES: Mapping[str, Values] = {
     "bursts of four packets in any network": {"bursts": None},
     "delays in base RTTs of each path": {"observation.rtt_slack": False},
     "no congestion below 1.5 base RTTs (`beta`)": {BETA: 1.5},
-    "in flight 1.2 BDP": {"in_flight.bdp": 1.2},
+    "in flight 1.1 BDP": {"in_flight.bdp": 1.1},
     "a first window of 1 BDP": {"in_flight.first": 1.0},
     "a first window of half a BDP": {"in_flight.first": 0.5},
 }

@@ -1,9 +1,9 @@
 """How long a flow's bursts are: `[bursts]` in policy.toml, the policy's wish to the NIC that sends them.
 
-A burst is what leaves back to back when the NIC serves the flow. Four packets, the default of netsim's network
-(netsim/network.py), are 4 % of what a path of 100 Gb/s and 8 us holds, and 40 % of one of 10 Gb/s: a flow then meets a
-queue that its own burst has made. The table makes them shorter in proportion to the BDP, and never longer. The
-baselines that are clocked by acknowledgements send packet by packet (netsim/parameters/).
+A burst is what leaves back to back when the NIC serves the flow, in netsim's network four packets (netsim/network.py).
+They are 4 % of what a path of 100 Gb/s and 8 us holds, and 40 % of one of 10 Gb/s. There a flow meets the queue of its
+own burst. The table makes bursts shorter in proportion to the BDP, and never longer. The baselines that are clocked by
+acknowledgements send packet by packet (netsim/parameters/).
 """
 
 from fractions import Fraction

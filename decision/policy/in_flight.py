@@ -38,7 +38,7 @@ def _bytes(bdps: float, base_rtt_ns: int, line_rate_bps: float) -> int:
 class InFlight(Strict):
     """The table. ``bdp``: at line rate, in line rate x base RTT; in proportion below. ``least``: at any rate; less than
     a message would wait for an acknowledgement that nothing has asked for. ``first``: before a new flow's first
-    decision, which its rate alone would let fill the path; a wish to the NIC, which no decision reads."""
+    decision. It is a wish to the NIC, which no decision reads."""
 
     model_config = ConfigDict(validate_default=True)
 

@@ -20,11 +20,11 @@ The row of clear paths is there where ``clear_path`` is given: a policy that was
 trips to get an empty path back. The row with a star is there where ``loss`` is given: at a policer nothing queues, and
 no RTT tells of it.
 
-RTTs are measured in base RTTs (inflation, Q10). A threshold is a number of them, or a queueing delay: a buffer holds so
-many microseconds whatever the RTT, and with 100 us three base RTTs of queue are most of it. NACKs are those counted
-since the decision before. The first response after the brake has met the flood that the flow braked for, still
-draining: it does not end the recovery. Bit 0 of the rate (2^-30 of line rate) tells that response: a phase leaves it 1
-where it has just braked, else 0.
+RTTs are measured in base RTTs (inflation, Q10). A threshold is a number of them, or a queueing delay. A buffer holds a
+time: three base RTTs of 100 us are most of one that holds 420 us. NACKs are those counted since the decision before.
+The first response after the brake has met the flood that the flow braked for, still draining: it does not end the
+recovery. Bit 0 of the rate (2^-30 of line rate) tells that response: a phase leaves it 1 where it has just braked,
+else 0.
 
 While a flow starts or recovers its phase makes every step and no tree is walked, so its decisions are the short ones. A
 step of the phase is no action: the policy's history shows a multiplier of 1 for it, as for a new flow. Whatever a
