@@ -24,6 +24,7 @@ from decision.ir.interface import STORAGE_BYTES
 from decision.ir.interfaces.flow_rate import (
     CONGESTION_GAIN,
     GAIN_BITS,
+    INFLATION_BITS,
     LINE_RATE_Q30,
     RTT_BITS,
     RTT_SLACK,
@@ -119,7 +120,8 @@ def chosen(words: tuple[Word, ...], now: Mapping[str, int], texts: Mapping[str, 
     if "time_shift" in said and "base_rtt_recip_q42" in by_name and "base_rtt_recip_q42" not in said:
         raise InputError("time_unit changes what base_rtt is counted in; set base_rtt too")
     # In the order in which they say the unit of those after them.
-    order = sorted(said, key=lambda name: (name == "base_rtt_recip_q42") + 2 * (name == RTT_SLACK))
+    last = {name for name, word in by_name.items() if name == RTT_SLACK or word.unit == THRESHOLD_UNIT}
+    order = sorted(said, key=lambda name: (name == "base_rtt_recip_q42") + 2 * (name in last))
     for name in order:
         word, text = by_name[name], texts[said[name]]
         if said[name] == word.name and word.quantity != word.name:
@@ -132,6 +134,8 @@ def chosen(words: tuple[Word, ...], now: Mapping[str, int], texts: Mapping[str, 
         elif name == RTT_SLACK:
             slack_ns = _scaled(word.quantity, text, TIME_PS, Fraction(1, 1000), "900 ns")
             values[name] = slack_ns >> values.get("time_shift", 0)
+        elif word.unit == THRESHOLD_UNIT and TIME_UNIT.search(text):
+            values[name] = _threshold(word, text, values)
         else:
             values[name] = _read(word, text)
         if not word.low <= values[name] <= word.high:
@@ -219,9 +223,11 @@ def _of(units: Mapping[str, int | Fraction], raw: Fraction, example: str, unit: 
     return _Quantity(units, raw, example, lambda value: f"{float(value / raw / units[unit]):.6g} {unit}")
 
 
+THRESHOLD_UNIT = "base RTTs / 2^10"
+TIME_UNIT = re.compile(r"[0-9]\s*(ns|us|ms|s)\s*$")
 QUANTITIES = {
     "line rate / 2^30": _of(LINE_FRACTION, Fraction(2**30), "12.5 %", "%"),
-    "base RTTs / 2^10": _of({"RTT": 1}, Fraction(2**10), "2 RTT", "RTT"),
+    THRESHOLD_UNIT: _of({"RTT": 1}, Fraction(2**10), "2 RTT", "RTT"),
     "bytes / 2^2": _of(SIZE_BYTES, Fraction(4), "100 KB", "B"),
     "bytes": _of(SIZE_BYTES, Fraction(1), "1500 B", "B"),
     "bytes a second": _of(RATE_BPS, Fraction(1, 8), "100 Mb/s", "Mb/s"),
@@ -252,6 +258,12 @@ def _whole(name: str, text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,20}", text):
         raise InputError(f"{name}={text} is what the device keeps: a whole number")
     return int(text)
+
+
+def _threshold(word: Word, text: str, values: Mapping[str, int]) -> int:
+    """Returns the inflation (Q10) that a queueing delay is at the base RTT of ``values``."""
+    delay_ns = _scaled(word.quantity, text, TIME_PS, Fraction(1, 1000), "16 us") >> values.get("time_shift", 0)
+    return (1 << INFLATION_BITS) + round(Fraction(delay_ns * values["base_rtt_recip_q42"], 1 << (42 - INFLATION_BITS)))
 
 
 def _read(word: Word, text: str) -> int:

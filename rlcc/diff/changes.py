@@ -51,7 +51,8 @@ def _header(side: Side) -> dict[str, Any]:
 
 
 def _firmware(side: Side) -> dict[str, str]:
-    keys = ("target", "fixed", "context_bytes", "layout", "prefix", "identity", "probes", "bursts", "first_window_bytes")
+    wishes = ("probes", "bursts", "first_window_bytes")
+    keys = ("target", "fixed", "context_bytes", "layout", "prefix", "identity", *wishes)
     shown = {key: side.details[key] for key in keys if key in side.details}
     layout = shown.pop("layout", {})
     fields = layout.get("context", {}).get("fields", []) if isinstance(layout, dict) else []

@@ -138,3 +138,15 @@ def test_the_target_is_set_in_units_of_the_trained_one() -> None:
     for ratio in ("17 x", "0.2 x", "2"):
         with pytest.raises(InputError, match=r"0.25 x to 16 x|unit"):
             chosen((gain,), {}, {"target_ratio": ratio})
+
+
+@pytest.mark.parametrize(("base_rtt", "inflation"), [("8 us", 3.0), ("100 us", 1.16), ("1.6 ms", 1.01)])
+def test_a_threshold_may_be_a_queueing_delay(base_rtt: str, inflation: float) -> None:
+    """It is counted at the base RTT that is set with it, in whatever unit of time."""
+    words = (*PARAMS, Word("brake_above_q10", "base RTTs / 2^10", 0, 1 << 24, 8 << 10), WORDS[-3])
+    values = chosen(words, {}, {"brake_above": "16 us", "base_rtt": base_rtt})
+    assert abs(values["brake_above_q10"] - 1024 * inflation) <= 0.51
+    assert chosen(words, values, {"brake_above": "16 us"}) == values
+    assert chosen(words, {}, {"brake_above": "1.5 RTT"})["brake_above_q10"] == 1536
+    with pytest.raises(InputError, match="brake_above"):
+        chosen(words, {}, {"brake_above": "16 parsecs"})
