@@ -19,6 +19,7 @@ from bench.presets import paired_tables
 from bench.start_search import StartSearch, changes, chosen, with_values
 from bench.starts import StartCell
 from bench.tuned import Values
+from decision.artefact.errors import InputError
 from netsim import baselines
 from netsim.places import Place, at_place
 from netsim.policies import NativePolicy
@@ -113,6 +114,8 @@ has the lost pairs where one value is as before.
 
 def page_of(ours: Sequence[Contender], of: suite.Suite) -> str:
     """Returns the page on a suite."""
+    if len(ours) < 2:
+        raise InputError("the page compares the last policy with the one before; name two at least")
     cells, last, before = suite.cells(of), ours[-1], ours[-2]
     plain, policy = teacher_of(ours[0]), teacher_of(last)
     judged = standing(ours, of, cells)

@@ -90,7 +90,7 @@ def wishing(policy: PolicySpec | BaselineSpec, probes: Probes | None) -> PolicyS
     if isinstance(policy, NativePolicy):
         return replace(policy, policy=policy.policy.model_copy(update={"probes": probes}))
     if not isinstance(policy, IntegerPolicy) or policy.installed.header is None:
-        raise InputError(f"{policy} asks for no probes; name a policy of flows")
+        raise InputError("a policy without a header asks for no probes; name a teacher or firmware of flows")
     header = policy.installed.header.model_copy(update={"probes": probes})
     return replace(policy, installed=replace(policy.installed, header=header))
 

@@ -9,7 +9,7 @@ the first pending decision at time t only to t + L, when that decision takes eff
 batch, and none of them can depend on another's outcome. If L = 0, a batch is one decision.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,7 +91,7 @@ class ArrayEnv(Measured):
         asked = assembly.probed(network or Network(), probes)
         self.scenario = at_random(scenario, seed, duration_ps, asked)
         fabric, self.network = assembly.place(self.scenario, asked)
-        asked = assembly.in_bursts(asked, bursts, fabric)
+        asked = replace(asked, burst_packets=assembly.in_bursts(self.network, bursts, fabric).burst_packets)
         self.duration_ps = duration_ps
         self.rate_min_q30, self.rate_max_q30 = rate_min_q30, rate_max_q30
         told = {"in_flight": in_flight is not None, "device_rate": device_rate, "acks": acks, "rtt_slack": rtt_slack}

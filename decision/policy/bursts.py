@@ -12,7 +12,7 @@ from math import floor
 from pydantic import Field
 
 from decision.artefact.strict import Strict
-from decision.policy.in_flight import NS_BITS
+from decision.policy.in_flight import MAX_BYTES, NS_BITS
 
 
 class Bursts(Strict):
@@ -23,4 +23,5 @@ class Bursts(Strict):
 
     def bytes(self, base_rtt_ns: int, line_rate_bps: float) -> int:
         """Returns the longest burst, in bytes on the wire, where flows have this base RTT and line rate."""
-        return floor(Fraction(str(self.bdp)) * base_rtt_ns * Fraction(line_rate_bps) / NS_BITS)
+        burst = floor(Fraction(str(self.bdp)) * base_rtt_ns * Fraction(line_rate_bps) / NS_BITS)
+        return min(burst, MAX_BYTES)

@@ -24,6 +24,9 @@ from decision.ir.program import Op, Program, ProgramBuilder
 LINE_BITS = 2
 """Fraction bits of the bytes in flight at line rate: with a rate's 30 the product's high word is whole bytes."""
 
+MAX_BYTES = 1 << 30
+"""Most bytes in flight that the knob takes."""
+
 MAX_Q2 = (1 << 32) - (1 << LINE_BITS)
 """Of whole bytes that 32 bits hold."""
 
@@ -53,7 +56,9 @@ class InFlight(Strict):
 
     def first_bytes(self, base_rtt_ns: int, line_rate_bps: float) -> int | None:
         """Returns what a new flow may have in flight at most before its first decision; None: what its rate gives."""
-        return None if self.first is None else max(_bytes(self.first, base_rtt_ns, line_rate_bps), self.least)
+        if self.first is None:
+            return None
+        return min(max(_bytes(self.first, base_rtt_ns, line_rate_bps), self.least), MAX_BYTES)
 
     def params(self, base_rtt_ns: int, line_rate_bps: float) -> dict[str, int]:
         """The operator's parameters with these values, where flows have this base RTT and line rate."""

@@ -72,13 +72,15 @@ def compiled(firmware: Opened) -> bytes:
 
 
 def control(folder: Path | Opened, path: Bottleneck, others: Mapping[str, str] = MappingProxyType({})) -> Control:
-    """The firmware as an operator sets it for a path: its base RTT, a unit of time that suits it, its line rate, and
-    with a cap of what is in flight the bytes at that rate; ``others``: words as `rlcc tune` takes them."""
+    """Returns the firmware as an operator sets it for a path: its base RTT, a unit of time that suits it, its line rate,
+    with a cap of what is in flight the bytes at that rate, and the delays of its start. ``others``: words as `rlcc tune`
+    takes them."""
     firmware = firmware_of(folder)
     program = compiled(firmware)
     words = words_of(firmware, TARGET)
     asked = {"base_rtt": f"{path.delay_ps // 1000} ns", "line_rate": f"{path.rate_bps} b/s"}
-    cap = load_pupil(firmware).in_flight
-    if cap is not None:
-        asked |= {name: str(value) for name, value in cap.params(path.delay_ps // 1000, path.rate_bps).items()}
+    header, base_rtt_ns = load_pupil(firmware).header, path.delay_ps // 1000
+    of_path = {} if header.in_flight is None else header.in_flight.params(base_rtt_ns, path.rate_bps)
+    of_path |= {} if header.start is None else header.start.delays(base_rtt_ns)
+    asked |= {name: str(value) for name, value in of_path.items()}
     return Control(NAME, program, packed(words, chosen(words, {}, asked | dict(others))))

@@ -134,8 +134,11 @@ def trial(cell: Cell, policy: IntegerPolicy, name: str, seed: int) -> Trial:
     scenario, _ = flows_of(cell, seed)
     flows, slower = len(scenario.flows), _slower(cell.path)
     installed = policy.installed
-    header = None if installed.header is None else installed.header.model_copy(update={"probes": None})
-    first = {"rate_initial_q30": LINE_RATE_Q30 // (2 * flows)}
+    header, first = installed.header, {"rate_initial_q30": LINE_RATE_Q30 // (2 * flows)}
+    if header is not None:
+        # Delays are those of the path, not of the model that is faster.
+        first |= {} if header.start is None else header.start.delays(cell.path.delay_ps // 1000)
+        header = header.model_copy(update={"probes": None, "start": None})
     before = SETTLING * cell.times.duration_ps
     begin, end = (round((before + edge) / slower) for edge in cell.times.window_ps)
     return Trial(

@@ -49,9 +49,10 @@ def test_a_nic_with_shorter_bursts_keeps_them(steering):
     )
 
 
-def test_decisions_from_outside_come_when_those_inside_do(steering, from_outside):
+@pytest.mark.parametrize(("scenario", "network"), [("many-to-one:4", SLOW), ("many-to-one:4@fat-tree:4:25", Network())])
+def test_decisions_from_outside_come_when_those_inside_do(steering, from_outside, scenario, network):
     teacher = steering(bursts={"bdp": 0.05})
-    rows = recorded(teacher, "many-to-one:4", SLOW)
-    outside = from_outside(teacher, rows, "many-to-one:4", seed=3, duration_ps=4 * MS, network=SLOW)
+    rows = recorded(teacher, scenario, network)
+    outside = from_outside(teacher, rows, scenario, seed=3, duration_ps=4 * MS, network=network)
     for name in ("t_ps", "flow", "rate_q30", "action_q16"):
         np.testing.assert_array_equal(outside[name], rows[name], name)

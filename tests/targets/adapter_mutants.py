@@ -69,9 +69,6 @@ FALCON_RUE = {
         "less than a packet": ("(capped < RUE_WINDOW_ONE) ? RUE_WINDOW_ONE : capped", "capped"),
         "no cap before the first sample": ("rlcc_first_in_flight(&params->policy)", "0xFFFFFFFFU"),
     },
-    "first-window": {
-        "no first window": ("(least < RLCC_FIRST_WINDOW_BYTES) ? least : RLCC_FIRST_WINDOW_BYTES", "least"),
-    },
 }  # fmt: skip
 """The same for Falcon, by the student around which the adapter is broken."""
 FALCON_RUE_2 = {

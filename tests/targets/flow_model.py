@@ -50,8 +50,8 @@ class Flow:
             self.rate = (params["rate_initial_q30"] >> 10) + 1
             if "in_flight_line_q2" in params:
                 share = params["rate_initial_q30"] * params["in_flight_line_q2"] >> 32
-                self.in_flight = max(share, params["in_flight_min_bytes"])
-                self.in_flight = min(self.in_flight, self.first_window or self.in_flight)
+                first = share if self.first_window is None else min(share, self.first_window)
+                self.in_flight = max(first, params["in_flight_min_bytes"])
         return self.rate
 
 

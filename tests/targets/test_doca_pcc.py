@@ -156,7 +156,7 @@ def test_a_build_may_say_where_what_may_be_in_flight_goes(student, firmware, lib
 
 
 def test_a_wrong_first_window_is_noticed(firmware, library):
-    edit = ("rlcc_doca_pcc.c", "(least < RLCC_FIRST_WINDOW_BYTES) ? least : RLCC_FIRST_WINDOW_BYTES", "least")
+    edit = ("rlcc_doca_pcc.c", "(share < RLCC_FIRST_WINDOW_BYTES) ? share : RLCC_FIRST_WINDOW_BYTES", "share")
     device = Device(library(firmware("first-window", "doca-pcc"), SET, *SOURCES, edit=edit))
     assert any(drive(device, "first-window", caps=True))
 

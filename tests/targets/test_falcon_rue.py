@@ -54,11 +54,7 @@ def words_of(student: str, policy: dict[str, int], tuned: Tuned) -> tuple[int, .
     own = list(vars(tuned).values())
     return (
         *policy.values(),
-        *(
-            own
-            if student in ("losing", "options", "first-window", "losing-once", "all-once", "delivered")
-            else own[:-1]
-        ),
+        *(own if student in SIZED else own[:-1]),
     )
 
 

@@ -26,7 +26,18 @@ CLANG = (sys.executable, "-m", "ziglang", "cc", "-target", "bpfel-freestanding",
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Werror")
 LICENCE = '-DRLCC_BPF_LICENCE="GPL"'
 LINE_RATE = 12_500_000_000
-FITTING = ("rl_cc", "table", "losing", "options", "told", "losing-once", "all-once", "acks", "delivered")
+FITTING = (
+    "rl_cc",
+    "table",
+    "losing",
+    "options",
+    "first-window",
+    "told",
+    "losing-once",
+    "all-once",
+    "acks",
+    "delivered",
+)
 WIDTHS = {"uint32_t": 4, "int32_t": 4, "uint16_t": 2, "int16_t": 2}
 
 

@@ -150,8 +150,8 @@ def _first_cap(event: Transition, params: Mapping[str, Unsigned], first_window: 
     """Returns what a new connection may have in flight: its share of the path, by its rate, or its first window."""
     rate = event.step(params["rate_initial_q30"].at_most((1 << 30) - 1)).of_bits(64)
     share = event.step(rate * params["in_flight_line_q2"]) >> 32
-    cap = share.of_bits(32).at_least(params["in_flight_min_bytes"])
-    return cap if first_window is None else cap.at_most(first_window)
+    first = share.of_bits(32) if first_window is None else share.of_bits(32).at_most(first_window)
+    return first.at_least(params["in_flight_min_bytes"])
 
 
 def _paced(

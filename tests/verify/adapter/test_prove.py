@@ -84,6 +84,11 @@ def test_a_broken_adapter_is_refuted_by_an_input(student, target, edit, firmware
     assert ", specified 0x" in proof.text
 
 
+def test_a_connection_without_its_first_window_is_refuted(firmware):
+    edit = "(share < RLCC_FIRST_WINDOW_BYTES) ? share : RLCC_FIRST_WINDOW_BYTES", "share"
+    assert proved(firmware("first-window", "falcon-rue"), edit).verdict == "refuted"
+
+
 @pytest.mark.parametrize("name", ["acked_bytes", "marked_bytes"])
 def test_what_was_acknowledged_must_be_added_up(name, firmware):
     edit = f"memory.context.{name} += event.{name}", f"memory.context.{name} = event.{name}"
