@@ -72,9 +72,8 @@ def compiled(firmware: Opened) -> bytes:
 
 
 def control(folder: Path | Opened, path: Bottleneck, others: Mapping[str, str] = MappingProxyType({})) -> Control:
-    """Returns the firmware as an operator sets it for a path: its base RTT, a unit of time that suits it, its line rate,
-    with a cap of what is in flight the bytes at that rate, and the delays of its start. ``others``: words as `rlcc tune`
-    takes them."""
+    """Returns the firmware as an operator sets it for a path: base RTT, a unit of time that suits it, line rate, the
+    bytes in flight at that rate, and the delays of its start. ``others``: words as `rlcc tune` takes them."""
     firmware = firmware_of(folder)
     program = compiled(firmware)
     words = words_of(firmware, TARGET)
