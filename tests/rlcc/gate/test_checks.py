@@ -268,6 +268,7 @@ def test_intervals_that_were_not_looked_into_do_not_pass(distance: float) -> Non
         ("start",),
         ("in_flight",),
         ("probes",),
+        ("bursts",),
         ("trigger",),
         ("once_per_rtt",),
         ("observation", "limits"),
@@ -286,6 +287,7 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...]) -
         start=of("start", "student"),
         in_flight=of("in_flight", "student"),
         probes=of("probes", "student"),
+        bursts=of("bursts", "student"),
         trigger=of("trigger", "student"),
         once_per_rtt=of("once_per_rtt", "student"),
     )
@@ -296,6 +298,7 @@ def test_a_student_has_its_teachers_eyes_and_hands(differing: tuple[str, ...]) -
         start=of("start", "teacher"),
         in_flight=of("in_flight", "teacher"),
         probes=of("probes", "teacher"),
+        bursts=of("bursts", "teacher"),
         trigger=of("trigger", "teacher"),
         once_per_rtt=of("once_per_rtt", "teacher"),
     )
