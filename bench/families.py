@@ -3,8 +3,7 @@
     python -m bench.families [POLICY ...] [--seeds N] [--where PLACE] [--jobs N] [--out FILE]
 
 Rules are taken from the last policy one by one, and the values of its start are searched on (bench/start_search.py).
-Runs are kept in build/families-page. A cell is
-won, level, mixed or lost as in the page of `rlcc evaluate --suite`.
+Runs are kept in build/families-page. A cell is won, level, mixed or lost as in the page of `rlcc evaluate --suite`.
 """
 
 import sys

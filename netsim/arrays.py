@@ -22,7 +22,7 @@ from decision.policy.in_flight import InFlight, in_flight_program
 from decision.policy.probes import Probes
 from netsim import assembly
 from netsim.cohorts import named
-from netsim.network import NS, Network
+from netsim.network import Network
 from netsim.scenarios import Scenario
 from netsim.simulation import DECISION_LATENCY_PS, DURATION_PS, Measured, at_random, check_until
 
@@ -99,7 +99,7 @@ class ArrayEnv(Measured):
         self._in_flight = None if in_flight is None else self._params(in_flight, asked)
         flows = len(self.scenario.flows)
         capped = self._capped(np.full(flows, rate_initial_q30, np.uint32), np.arange(flows))
-        first = None if in_flight is None else in_flight.first_bytes(fabric.base_rtt_ps // NS, fabric.host_gbps * 10**9)
+        first = np.uint32(assembly.first_window(in_flight, fabric))
         self._core, _ = assembly.build(
             self.scenario,
             asked,
@@ -108,7 +108,7 @@ class ArrayEnv(Measured):
             seed=seed,
             decision_latency_ps=decision_latency_ps,
             outside=self.interfaces[0],
-            initial_in_flight=capped if capped is None or first is None else np.minimum(capped, np.uint32(first)),
+            initial_in_flight=None if capped is None else np.minimum(capped, first),
         )
         self.start_recording(record)
         self._batch: Batch | None = None

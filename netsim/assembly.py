@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from decision.artefact.errors import InputError
+from decision.ir.formats import U32_MAX
 from decision.ir.interface import Interface
 from decision.ir.interfaces.flow_rate import ACKED, CONTEXT_RATE_BITS, FLOW_RATE
 from decision.ir.interfaces.flow_window import FLOW_WINDOW
 from decision.ir.interfaces.long_flow import LONG_FLOW
 from decision.policy.bursts import Bursts
+from decision.policy.in_flight import InFlight
 from decision.policy.probes import Probes
 from netsim import _core, topology
 from netsim.baselines import BaselineSpec, MaxMinSpec, NetworkFacts, absolute
@@ -187,9 +189,7 @@ def ends(network: Network, spec: Steering | None, outside: Interface, fabric: To
     core.probe_first = net.probe_first
     core.selective_repeat = net.selective_repeat
     header = header_of(spec)
-    if header is not None and header.in_flight is not None:
-        first = header.in_flight.first_bytes(fabric.base_rtt_ps // NS, net.link_gbps * 10**9)
-        core.first_window_bytes = core.first_window_bytes if first is None else first
+    core.first_window_bytes = first_window(None if header is None else header.in_flight, fabric)
     core.probe_a_context = net.probe_a_context and header is not None and header.once_per_rtt
     core.ack_each_packet = ACKED in (outside if spec is None else flows_interface(spec)).event_names
     like = like_baseline(spec)
@@ -347,6 +347,13 @@ def probed(network: Network, probes: Probes | None) -> Network:
         return network
     latest_ps = None if probes.latest is None else probes.latest * NS
     return replace(network, probe_after_bytes=probes.after, probe_latest_ps=latest_ps, probe_first=probes.first)
+
+
+def first_window(in_flight: InFlight | None, fabric: Topology) -> int:
+    """Returns the most bytes in flight of a new flow before its first decision; all that 32 bits hold where its first
+    rate says how many."""
+    first = None if in_flight is None else in_flight.first_bytes(fabric.base_rtt_ps // NS, fabric.host_gbps * 10**9)
+    return U32_MAX if first is None else first
 
 
 def in_bursts(network: Network, bursts: Bursts | None, fabric: Topology) -> Network:
